@@ -6,7 +6,6 @@ Runs on the answering thread; only `answer_and_store` stores anything.
 
 import itertools
 import secrets
-import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -248,7 +247,7 @@ class AnswerService:
         """The app's own answer; as `answer`, without rails."""
         request = self.scoping.applied(request)
         draft = AnswerDraft(
-            request.conversation_id, request.question, request.query, began_at=time.monotonic()
+            request.conversation_id, request.question, request.query, began_at=request.began_at
         )
         try:
             if request.scope.is_without_documents:
@@ -267,7 +266,7 @@ class AnswerService:
         """Answer; a weak model only adds to what the app quotes by itself."""
         if refusal := request.refusal:
             raise refusal
-        model = self.models.main(request.setup.settings)
+        model = self.models.main(request.setup)
         if not model or not model.is_weak or self._images(request):
             yield from self._fill(draft, request, model)
             return
@@ -323,7 +322,7 @@ class AnswerService:
         """Answer a question for a number or a list of records; False for any other."""
         if request.is_summary:
             return False
-        helper = self.models.helper(request.setup.settings)
+        helper = self.models.helper(request.setup)
         is_counted = yield from self._counting.answer(draft, request, helper)
         if is_counted:
             self._add_hints(draft, request)
@@ -347,7 +346,7 @@ class AnswerService:
         draft.scope = request.scope
         if refusal := request.setup.refusal:
             raise refusal
-        if model := self.models.main(request.setup.settings):
+        if model := self.models.main(request.setup):
             yield from self._from_model(model, draft, request)
             return
         self._join_attached(draft, request)
@@ -360,7 +359,7 @@ class AnswerService:
     def _from_search(
         self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None
     ) -> Iterator[AnswerEvent]:
-        helper = self.models.helper(request.setup.settings)
+        helper = self.models.helper(request.setup)
         self.finder.add_sources(draft, request, helper, model)
         is_dispute = dispute_of(request.question, request.history) is not None
         if is_dispute and (before := self.finder.before(request)):
@@ -670,7 +669,7 @@ class AnswerService:
 
 def _not_answered(request: AnswerRequest) -> Generator[AnswerEvent, None, FinishedAnswer]:
     """The failed answer of an assistant whose rails can't run here."""
-    draft = AnswerDraft(request.conversation_id, began_at=time.monotonic())
+    draft = AnswerDraft(request.conversation_id, began_at=request.began_at)
     title = "The rails of this assistant can't be used here."
     yield from ()
     return FinishedAnswer(draft.message(MessageState.FAILED, title), has_several_steps=False)

@@ -52,7 +52,7 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.errors import AppError, Cancelled, InterruptedAnswer
 from desktop_rag.core.query import parse_query, strip_invalid_characters
-from desktop_rag.core.question import EVERYTHING, SearchScope, Setup
+from desktop_rag.core.question import EVERYTHING, SearchScope, SentRequest, Setup
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.quotes import Span
 from desktop_rag.core.settings import Settings
@@ -63,6 +63,8 @@ from desktop_rag.store.contract.engine import Engine
 _WAIT_S = 0.2
 # How often an answer that gave way is begun again before it is put off.
 _TRIES = 3
+# The answers of which the requests are kept in memory.
+_MOST_SENT = 200
 
 
 def user_message(
@@ -135,6 +137,8 @@ class Chat:
         self._settings = models.settings
         self._answers = AnswerPriority()
         self._stopping = Event()
+        # By the id of the answer.
+        self._sent: dict[str, list[SentRequest]] = {}
         follow_ups = FollowUps(self._finder, documents)
         self.first_questions = follow_ups.to_begin_with
         self._post_answer = PostAnswerJobs(
@@ -234,6 +238,7 @@ class Chat:
         AppError, with nothing stored, when the model does not take the attachments; else only when
         the store fails.
         """
+        began_at = time.monotonic()
         question = strip_invalid_characters(question)
         if not question.strip():
             raise no_question()
@@ -252,7 +257,7 @@ class Chat:
         request = AnswerRequest.of(
             asked, history, setup, uses_memory=True, may_change=may_change, cancel=cancel
         )
-        yield from self._answer_and_store(request)
+        yield from self._answer_and_store(replace(request, began_at=began_at))
 
     def _conversation(
         self, conversation_id: str, question: str, collection_id: str, assistant_id: str
@@ -292,6 +297,7 @@ class Chat:
         the other one, in place of one of its kind. Yields as `ask`, without QuestionStored.
         AppError when there is no question yet.
         """
+        began_at = time.monotonic()
         conversation = self._conversations.get(conversation_id)
         messages = self._conversations.messages(conversation_id)
         last = last_question(messages)
@@ -304,7 +310,14 @@ class Chat:
             messages[last], messages[:last], setup, every_file=every_file, uses_memory=True,
             may_change=may_change, cancel=cancel,
         )  # fmt: skip
+        request = replace(request, began_at=began_at)
         yield from self._answer_and_store(request, again_to=messages[last])
+
+    def sent_for(self, answer: Message) -> Sequence[SentRequest] | None:
+        """The requests to models for an answer, oldest first; None for one of which they are not
+        kept: they are in memory only, of the last answers that a person waited for.
+        """
+        return self._sent.get(answer.message_id)
 
     def files_to_ask(self, conversation_id: str) -> tuple[int, str]:
         """How many files to ask the last question, and the model; AppError if there is none."""
@@ -324,7 +337,7 @@ class Chat:
             raise request.query_error
         if request.scope.is_without_documents:
             return 0, ""
-        model = None if setup.refusal else self.models.main(setup.settings)
+        model = None if setup.refusal else self.models.main(setup)
         count = len(self._finder.every_attached(request.attached_ids, MOST_FILES))
         if not (count and request.is_summary):
             count += self._finder.count_files(request.query, MOST_FILES, setup.reach)
@@ -354,6 +367,7 @@ class Chat:
             if messages[place].is_excerpts and not messages[place].model:
                 # What no model has written is sent to none afterwards either.
                 setup = _without_model(setup)
+            setup = replace(setup, sent=self._sent.get(answer.message_id))
             asks_model = asks_model and setup.refusal is None
             context = AnswerContext(
                 messages[:place], setup, asks_model, may_judge=may_judge, limit_s=limit_s
@@ -439,9 +453,15 @@ class Chat:
     def _answer_and_store(
         self, request: AnswerRequest, *, again_to: Message | None = None
     ) -> Iterator[AnswerEvent]:
+        if request.may_change:
+            request = replace(request, setup=replace(request.setup, sent=[]))
         with self._answers.answering():
             done = yield from self._service.answer_and_store(request, again_to=again_to)
         self.models.recorder.question(done)
+        if request.setup.sent is not None:
+            self._sent[done.message_id] = request.setup.sent
+            for oldest in list(self._sent)[:-_MOST_SENT]:
+                del self._sent[oldest]
         yield AnswerDone(done)
 
     def _set_up(self, conversation: Conversation) -> Setup:

@@ -83,12 +83,23 @@ class NamedFiles:
 
 
 @dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request as it went to a model: at Unix time `at`, with its whole text."""
+
+    at: float
+    model: str
+    host: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Setup:
     """The settings, documents and assistant that answer a question.
 
     `assistant_id` is as requested, even if it no longer exists. `hints` are shown with the answer.
     A `refusal` forbids answering, since the question would go where the person did not want it.
-    `schema` is the JSON Schema of an answer without documents, None for text.
+    `schema` is the JSON Schema of an answer without documents, None for text. Models add to `sent`
+    what they are sent, where it is to be kept.
     """
 
     settings: Settings
@@ -98,6 +109,7 @@ class Setup:
     hints: tuple[str, ...] = ()
     refusal: AppError | None = None
     schema: Mapping[str, Any] | None = field(default=None, compare=False)
+    sent: list[SentRequest] | None = field(default=None, compare=False)
 
     @property
     def instructions(self) -> str:

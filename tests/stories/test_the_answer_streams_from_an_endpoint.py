@@ -2,9 +2,12 @@
 
 import stat
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QLineEdit
 
 from tests.conftest import DEMO
@@ -114,3 +117,40 @@ def test_another_program_opens_the_cited_pdf_at_its_page(
     *options, file = opened.read_text().split()
     assert options == ["--page", "3"]
     assert file.endswith("volunteer-handbook-2026.pdf")
+
+
+def test_what_was_sent_is_shown_word_for_word(asker: Person, server: ChatServer) -> None:
+    asker.asks(QUESTION)
+    asker.sees("test-model · ")
+    asker.clicks("What was sent to the model")
+    dialog = asker.in_the_dialog()
+    dialog.sees(f"To test-model at {urlsplit(server.base_url).netloc}, ")
+    sent = next(chat for chat in server.chats if QUESTION in str(chat))
+    for turn in sent["messages"]:
+        dialog.sees(turn["content"])
+    dialog.sees('"stream": true')
+    dialog.clicks("Copy")
+    assert sent["messages"][0]["content"] in QGuiApplication.clipboard().text()
+    dialog.clicks("Close")
+    asker.comes_back()
+    home = asker.app.services.home.root
+    rules = sent["messages"][0]["content"].encode()
+    assert not [p for p in home.rglob("*") if p.is_file() and rules in p.read_bytes()]
+
+
+def test_what_an_earlier_run_sent_is_not_kept(
+    open_window: Callable[[], Person], papers: Path, server: ChatServer
+) -> None:
+    first = open_window()
+    first.drops(papers)
+    first.sees("2 searchable")
+    first.begins_a_chat(server.endpoint())
+    first.asks(QUESTION)
+    first.sees("test-model · ")
+    first.closes_the_window()
+    person = open_window()
+    person.waits_until(lambda: bool(person.rows("Chats")))
+    person.opens_row("Chats", 0)
+    person.clicks("What was sent to the model")
+    person.in_the_dialog().sees("kept in memory only")
+    person.in_the_dialog().clicks("Close")

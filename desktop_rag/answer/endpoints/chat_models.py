@@ -13,6 +13,7 @@ from desktop_rag.core.changes import Changes
 from desktop_rag.core.domain import EndpointReport, ListedModel
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
+from desktop_rag.core.question import Setup
 from desktop_rag.core.settings import EndpointSettings, Settings, TranscriptionSettings
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
@@ -82,15 +83,18 @@ class ChatModels:
         """The endpoint for answers, set or not."""
         return self._settings.endpoint
 
-    def main(self, settings: Settings | None = None) -> ChatModel | None:
-        """The model that answers questions, by these settings if given; None without endpoint."""
-        return self._used((settings or self._settings).endpoint)
+    def main(self, setup: Setup | None = None) -> ChatModel | None:
+        """The model that answers questions, by this setup if given; None without endpoint."""
+        client = self._used((setup.settings if setup else self._settings).endpoint)
+        return client.serving(Purpose.ANSWER, setup.sent) if client and setup else client
 
-    def helper(self, settings: Settings | None = None) -> ChatModel | None:
+    def helper(self, setup: Setup | None = None) -> ChatModel | None:
         """The model for background requests; None without an endpoint, or if it is a weak one."""
-        settings = settings or self._settings
+        settings = setup.settings if setup else self._settings
         client = self._used(settings.helping_endpoint) if settings.endpoint.is_set else None
-        return client.serving(Purpose.HELPER) if client and not client.is_weak else None
+        if not client or client.is_weak:
+            return None
+        return client.serving(Purpose.HELPER, setup.sent if setup else None)
 
     def _used(self, endpoint: EndpointSettings) -> ChatClient | None:
         if not endpoint.is_set:

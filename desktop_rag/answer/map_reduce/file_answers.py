@@ -96,7 +96,7 @@ class FewFiles:
     ) -> Iterator[AnswerEvent]:
         """Ask each file, by its whole text when nothing in it is near and that is not too long."""
         draft.has_several_steps = True
-        helper = None if request.every_file else self._models.helper(request.setup.settings)
+        helper = None if request.every_file else self._models.helper(request.setup)
         parts = self._parts(request, helper) if model and helper else []
         if model and helper and parts:
             yield from self._from_parts(draft, request, parts, helper, model)
@@ -111,7 +111,7 @@ class FewFiles:
         The answer stays when the text tells no more, and when reading it takes too many requests.
         """
         asks_few = request.setup.settings.answers.asks_few_files
-        helper = self._models.helper(request.setup.settings)
+        helper = self._models.helper(request.setup)
         is_wanted = asks_few and not (request.attachments or draft.is_open)
         if not (helper and is_wanted) or request.cancel.is_set() or not says_nothing(draft.text):
             return

@@ -179,7 +179,7 @@ class PostAnswerJobs:
             return
 
         def propose(yielding: Event) -> str:
-            model = self._models.helper(settings)
+            model = self._models.helper(context.setup)
             asked = context.history[-1].text
             if model is None:
                 return ""
@@ -224,7 +224,7 @@ class PostAnswerJobs:
                 answer,
                 context.history,
                 context.setup,
-                model=self._models.helper(context.setup.settings),
+                model=self._models.helper(context.setup),
                 cancel=yielding,
                 limit_s=time_left(),
             )
@@ -251,7 +251,7 @@ class PostAnswerJobs:
                 return
 
         def judge(yielding: Event) -> tuple[Claim, ...] | None:
-            model = self._models.helper(settings)
+            model = self._models.helper(context.setup)
             ending = CancelWhen(yielding, lambda: not time_left())
             if model is None or ending.is_set() or not self._judges_well(model, context, ending):
                 return None

@@ -44,7 +44,8 @@ class AnswerRequest:
     asked separately. A request that `uses_memory` may take earlier answers as examples.
     `scope` is what the person chose to ask about. `named` are those files and folders, or the ones
     that the question names: `query` and `setup` are limited to them. With `may_change` a person
-    is there who can agree to commands. Once `cancel` is set, the answer ends where it is.
+    is there who can agree to commands. Once `cancel` is set, the answer ends where it is. The
+    seconds of the answer count from `began_at`.
     """
 
     question: str
@@ -60,6 +61,7 @@ class AnswerRequest:
     scope: QuestionScope = ALL_DOCUMENTS
     may_change: bool = False
     cancel: Event = field(default_factory=Event, compare=False)
+    began_at: float = field(default_factory=time.monotonic, compare=False)
 
     @classmethod
     def of(

@@ -285,6 +285,7 @@ class ChatPage(QWidget):
         asked.view_requested.connect(self.reading.read)
         asked.verification_requested.connect(self._actions.find_best_passage)
         asked.past_answers_requested.connect(self._memory.show_past_answers)
+        asked.sent_requested.connect(self._actions.show_sent)
         asked.offer_pressed.connect(
             lambda offer: self._actions.ask_for_check(
                 offer, self._session, self.model_check_chosen.emit

@@ -1,10 +1,11 @@
 """Actions on conversations and messages: fork, rewrite, export, import. Qt thread."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QAbstractButton, QDialog, QMessageBox, QWidget
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation, Message, ModelCheckOffered
@@ -12,20 +13,69 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import file_name_of, persons_mask
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
-from desktop_rag.core.question import Question
+from desktop_rag.core.question import Question, SentRequest
 from desktop_rag.core.settings import FEW_FILES, ModelCheck
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.conversation_model import title_of
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.days import clock_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
 from desktop_rag.ui.personal.rewrite_dialog import RewriteDialog
-from desktop_rag.ui.widgets.controls import plain_question
+from desktop_rag.ui.widgets.controls import TextButton, plain_question
+from desktop_rag.ui.widgets.form_fields import note, text_area
 from desktop_rag.ui.widgets.forms import choose_file, open_once, save_as
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 _FORMS = {"Markdown (*.md)": "md", "Web page (*.html)": "html", "JSON (*.json)": "json"}
 
 Copied = Callable[[Conversation, list[Message]], None]
+
+_SENT = tr(
+    "Exactly what the app sent for this answer. It is kept in memory until the app closes, and"
+    " written nowhere."
+)
+_NOT_KEPT = tr(
+    "What was sent for this answer is not known any more: it is kept in memory only, until the app"
+    " closes."
+)
+
+
+class SentDialog(QDialog):
+    """The requests to models for an answer as text; None where they are not kept."""
+
+    def __init__(self, requests: Sequence[SentRequest] | None, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(tr("What was sent to the model"))
+        self._text = "\n\n\n".join(map(_request_in_words, requests or ()))
+        self._shown = text_area(tr("Requests"), self._text)
+        self._shown.setReadOnly(True)
+        self._copy = TextButton(tr("Copy"), then=self._on_copy_clicked)
+        vertical(
+            note(_NOT_KEPT if requests is None else _SENT),
+            (self._shown, 1),
+            horizontal(Stretch(), self._copy, TextButton(tr("Close"), then=self.reject)),
+            on=self,
+            margins=(20, 18, 20, 16),
+            spacing=10,
+        )
+        # Only now: a parentless visible widget is a window.
+        self._shown.setVisible(bool(requests))
+        self._copy.setVisible(bool(requests))
+        self.resize(720, 560 if requests else 120)
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        QGuiApplication.clipboard().setText(self._text)
+        self._copy.setText(tr("Copied"))
+
+
+def _request_in_words(request: SentRequest) -> str:
+    head = tr(
+        "To {model} at {host}, {moment}",
+        model=request.model, host=request.host, moment=clock_in_words(request.at),
+    )  # fmt: skip
+    return f"{head}\n\n{request.text}"
 
 
 class ConversationActions(QObject):
@@ -63,6 +113,10 @@ class ConversationActions(QObject):
             )
 
         self.undo_offered.emit(Notice(tr("The answer was replaced by a new one.")), restore)
+
+    def show_sent(self, message: Message) -> None:
+        """Show what was sent to models for an answer."""
+        open_once(SentDialog(self._chat.sent_for(message), self._window))
 
     def remove_answer(self, message: Message, done: Callable[[], None]) -> None:
         """Remove an answer that stands below another one, with an offer to undo."""

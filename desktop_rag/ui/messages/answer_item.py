@@ -256,6 +256,10 @@ class AnswerFooter(QWidget):
         self._retry = IconButton(
             self._theme, "retry:muted", tr("Regenerate answer"), then=asked.retry_requested
         )
+        self._seen = IconButton(
+            self._theme, "server:muted", tr("What was sent to the model"),
+            then=sent(asked.sent_requested),
+        )  # fmt: skip
         self._more = IconButton(self._theme, "more:muted", tr("More for this answer"))
         self._more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self._more)
@@ -266,7 +270,7 @@ class AnswerFooter(QWidget):
         )
         self._remove = menu.addAction(tr("Remove this answer"), sent(asked.removal_requested))
         self._more.setMenu(menu)
-        actions = [self._rewrite, self._retry, self._copy, self._more]
+        actions = [self._rewrite, self._retry, self._copy, self._seen, self._more]
         self._row = WrappingRow(
             [self._byline, self._sources],
             [*self._opinions.values(), *actions],
@@ -307,6 +311,7 @@ class AnswerFooter(QWidget):
         # An answer that broke off has Retry in its card.
         has_ended = is_last and is_over and message.state not in BROKEN_OFF
         self._retry.setVisible(has_ended)
+        self._seen.setVisible(bool(message.model) and is_over)
         self._every_file.setVisible(has_ended and _may_ask_every_file(message))
         self._offered.setVisible(is_stored and bool(self._offered.text()))
         self._fork.setVisible(bool(message.message_id) and is_over)

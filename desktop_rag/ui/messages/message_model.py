@@ -110,6 +110,7 @@ class MessageActions(QObject):
     removal_requested = Signal(object)
     offered_requested = Signal(object)
     past_answers_requested = Signal(object)
+    sent_requested = Signal(object)
     feedback_given = Signal(object, object)
     follow_up_chosen = Signal(str)
     query_change_requested = Signal(str)

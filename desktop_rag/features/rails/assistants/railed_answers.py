@@ -82,7 +82,7 @@ class RailedQuestion:
         self._service = service
         self._done_before = done_before
         self._check = checked_once(service.check)
-        self._model = service.models.main(request.setup.settings)
+        self._model = service.models.main(request.setup)
 
     def answer(self, question: str) -> Generator[AnswerEvent, None, Message]:
         """The app's own answer to the question, which the rails may have changed."""

@@ -27,6 +27,7 @@ from desktop_rag.core.model_profile import (
     ModelProfile,
     Thinking,
 )
+from desktop_rag.core.question import SentRequest
 from desktop_rag.core.settings import ASSUMED_CONTEXT_TOKENS, EndpointSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.core.waits import pause_s
@@ -356,15 +357,17 @@ class ChatClient:
             endpoint, key, allowances, recorder, own_server=own_server
         )
         self.purpose = Purpose.ANSWER
-        self._ranks_in_vain = False
+        self.sent: list[SentRequest] | None = None
 
     def __repr__(self) -> str:
         return f"ChatClient({self.name!r})"
 
-    def serving(self, purpose: Purpose) -> "ChatClient":
-        """The same client over the same connections, its requests recorded with this purpose."""
+    def serving(self, purpose: Purpose, sent: list[SentRequest] | None = None) -> "ChatClient":
+        """The same client over the same connections, its requests recorded with this purpose, and
+        added to `sent`.
+        """
         client = copy.copy(self)
-        client.purpose = purpose
+        client.purpose, client.sent = purpose, sent
         return client
 
     @property
@@ -422,14 +425,14 @@ class ChatClient:
         """As the endpoint's reranker ranks them, if it lists one that has been quick and whole."""
         offer = self._profiles.offer(self._endpoint.base_url)
         model = next((m.name for m in offer if _RERANKER.search(m.name)), "")
-        if not (model and texts) or self._ranks_in_vain:
+        if not (model and texts) or self._requests.ranks_in_vain:
             return ()
         try:
             with self._priority.answering():
                 return self._requests.ranks(model, question, texts, cancel, limit_s=_RANKING_S)
         except AppError as error:
             log.info("nothing is reranked any more: %s", error.title)
-            self._ranks_in_vain = True
+            self._requests.ranks_in_vain = True
         except Cancelled:
             pass
         return ()
@@ -579,7 +582,7 @@ class ChatClient:
         body = chat_body(self._endpoint.model, turns, profile, tools, schema)
         if not body["stream"]:
             yield Delta("", status=_NOT_STREAMED)
-        with closing(self._requests.pieces(body, cancel, self.purpose)) as pieces:
+        with closing(self._requests.pieces(body, cancel, self.purpose, self.sent)) as pieces:
             for piece in pieces:
                 if piece.status:
                     yield Delta("", status=piece.status)

@@ -4,11 +4,12 @@ openai and its HTTP layer take more than a second to import, so the first reques
 """
 
 import base64
+import json
 import logging
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
@@ -21,6 +22,7 @@ from desktop_rag.activity.activity_event import Purpose
 from desktop_rag.activity.recorder import Recorder
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import LEAST_RATIO, MOST_RATIO
+from desktop_rag.core.question import SentRequest
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.endpoint_address import OWN_ADDRESS, host_of, is_near, normalise_base_url
@@ -295,6 +297,28 @@ _IMAGE_TOKENS = 1_000
 _T = TypeVar("_T")
 
 
+def in_words(body: dict[str, Any]) -> str:
+    """All of a chat request as text: each message below its role, then the rest as JSON."""
+    parts: list[str] = []
+    for message in body["messages"]:
+        rest = {name: value for name, value in message.items() if name not in ("role", "content")}
+        content = message.get("content") or ""
+        pieces = [{"text": content}] if isinstance(content, str) else content
+        said = [piece["text"] if "text" in piece else _without_data(piece) for piece in pieces]
+        parts += [f"── {message['role']} ──", *said, *([_as_json(rest)] if rest else [])]
+    rest = {name: value for name, value in body.items() if name != "messages"}
+    return "\n\n".join(filter(None, [*parts, "── with ──", _as_json(rest)]))
+
+
+def _without_data(piece: Mapping[str, Any]) -> str:
+    """An image as a line: its data says nothing to a person."""
+    return f"({piece.get('type', '')}: {len(str(piece)):,} characters of data)"
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
 class EndpointRequests:
     """One per endpoint setting, for any thread, closed at the end.
 
@@ -328,6 +352,8 @@ class EndpointRequests:
         self._lock = Lock()
         self._opened: tuple[OpenAI, Interruption] | None = None
         self._opened_at: ServedAt | None = None
+        # Once set, the endpoint is asked to rank no more.
+        self.ranks_in_vain = False
 
     def open(self) -> None:
         """Import the library, which takes more than a second, and create the client.
@@ -346,21 +372,26 @@ class EndpointRequests:
             opened[0].close()
 
     def pieces(
-        self, body: dict[str, Any], cancel: Event, purpose: Purpose | None = None
-    ) -> Generator[StreamPart]:
+        self, body: dict[str, Any], cancel: Event, purpose: Purpose | None = None,
+        sent: list[SentRequest] | None = None,
+    ) -> Generator[StreamPart]:  # fmt: skip
         """The parts of the answer to a chat request with this body, and LAST at the end.
 
-        Where a limit requires a short wait, parts with a status come first.
+        Where a limit requires a short wait, parts with a status come first. The request is added to
+        `sent`.
         """
         asked = _tokens_of(body["messages"])
         yield from self._wait_for_allowance(asked, cancel)
+        if sent is not None:
+            host = host_of(self.endpoint.base_url)
+            sent.append(SentRequest(time.time(), self.endpoint.model, host, in_words(body)))
         counted: Usage | None = None
         answered = 0
         with self._recorder.call(purpose or self._purpose, self.endpoint) as call:
             try:
-                for sent in self._sent(body, cancel):
-                    piece = replace(sent, usage=believable(sent.usage, body["messages"]))
-                    piece = LAST if sent is LAST else piece
+                for part in self._sent(body, cancel):
+                    piece = replace(part, usage=believable(part.usage, body["messages"]))
+                    piece = LAST if part is LAST else piece
                     counted = piece.usage or counted
                     answered += sum(rough_token_counts([piece.text, piece.thinking]))
                     yield piece

@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import TooLongError
 from desktop_rag.core.model_profile import ExaminationChanged
+from desktop_rag.core.question import EVERYTHING, Setup
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.models.ports import ChatTurn
 from desktop_rag.ui.endpoints.endpoint_form import EndpointForm, privacy_note
@@ -252,7 +253,7 @@ def test_a_limit_learned_from_a_refusal_is_shown_and_forgotten(
 ) -> None:
     server.mode, server.status = "status", 400
     server.error = {"error": {"message": "maximum context length is 900 tokens"}}
-    model = chat.models.main(Settings(endpoint=server.endpoint()))
+    model = chat.models.main(Setup(Settings(endpoint=server.endpoint()), EVERYTHING))
     assert model
     with pytest.raises(TooLongError):
         list(model.stream([ChatTurn("user", "The lamp is lit at dusk. " * 200)], Event()))
