@@ -1,5 +1,6 @@
 """Two endpoints: the model is switched in the chat, and stays switched after a restart."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -75,15 +76,34 @@ def test_two_models_can_be_compared(two_endpoints: None, person: Person) -> None
     person.sees("Is the other model better?")
 
 
-def test_excerpts_only_are_for_one_chat(two_endpoints: None, person: Person, papers: Path) -> None:
-    person.drops(papers)
-    person.sees("2 searchable")
-    person.presses("Ctrl+1")
+def choose(person: Person, beginning: str) -> ModelChoice:
+    """The choice of the model, after an entry of its menu was chosen."""
     [choice] = person.window.findChildren(ModelChoice)
-    next(a for a in choice.menu().actions() if a.text().startswith("Excerpts only")).trigger()
+    entries = choice.menu().actions()
+    next(a for a in entries if a.isEnabled() and a.text().startswith(beginning)).trigger()
+    return choice
+
+
+def test_a_new_chat_begins_with_what_was_chosen_last(
+    two_endpoints: None, open_window: Callable[[], Person], papers: Path
+) -> None:
+    first = open_window()
+    first.drops(papers)
+    first.sees("2 searchable")
+    first.presses("Ctrl+1")
+    choice = choose(first, "Excerpts only")
     assert choice.text() == "Excerpts"
-    person.asks(QUESTION)
-    person.sees("Excerpts from your documents")
+    first.asks(QUESTION)
+    first.sees("Excerpts from your documents")
+    first.clicks("New chat")
+    assert choice.text() == "Excerpts"
+    first.closes_the_window()
+
+    person = open_window()
+    [choice] = person.window.findChildren(ModelChoice)
+    person.waits_until(lambda: choice.text() == "Excerpts")
+    choose(person, "test-model")
+    assert choice.text() == "test-model"
     person.clicks("New chat")
     assert choice.text() == "test-model"
     person.asks(QUESTION)

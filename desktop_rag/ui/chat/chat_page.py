@@ -15,7 +15,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.question import Question
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
-from desktop_rag.core.settings import Settings
+from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.ingest.library import Library
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
@@ -40,7 +40,6 @@ from desktop_rag.ui.personal.assistant_actions import AssistantActions
 from desktop_rag.ui.personal.memory_actions import MemoryActions
 from desktop_rag.ui.personal.prompt_actions import PromptActions
 from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton, begin_with_window
-from desktop_rag.ui.widgets.flow_row import WrappingRow
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 # A question waits so long for the words of the first files, then for their meaning.
@@ -125,15 +124,11 @@ class ChatHeader(QWidget):
         self._sources = IconButton(
             theme, "panel-right:muted", tr("Show or hide sources"), then=self.sources_toggled
         )
-        row = WrappingRow(
-            [chats, self._title, self._menu_button, self._sources],
-            [assistants, models],
-            at=2,
-            stretched=1,
-            min_px=_MIN_TITLE_PX,
-            spacing=4,
-        )
-        vertical(row, on=self, margins=(8, 6, 8, 6))
+        self._title.setMinimumWidth(_MIN_TITLE_PX)
+        horizontal(
+            chats, (self._title, 1), assistants, models, self._menu_button, self._sources,
+            on=self, margins=(8, 6, 8, 6), spacing=4,
+        )  # fmt: skip
 
     def show_chat(self, title: str, *, is_stored: bool, is_pinned: bool) -> None:
         """Show a title; the menu is hidden until the conversation is stored."""
@@ -171,6 +166,7 @@ class ChatPage(QWidget):
         self._chat = chat
         self._theme = theme
         self._is_library_empty, self._files = False, 0
+        self._endpoint: EndpointSettings | None = None
         self._opener = DocumentOpener(bridge, library, theme, self)
         self._state = state
         self.feed, self.sessions, self.overview = state.feed, state.sessions, state.overview
@@ -311,6 +307,11 @@ class ChatPage(QWidget):
 
     def apply(self, settings: Settings) -> None:
         """Apply the settings that affect this page."""
+        endpoint, before = settings.endpoint, self._endpoint
+        if endpoint.is_set and before and endpoint != before:
+            # A person who connects a model wants new chats to use it.
+            self.sessions.begin_without_model(is_wanted=False)
+        self._endpoint = endpoint
         self.models.show_settings(settings)
         self.assistants.apply(settings)
         self._empty.apply(settings)
@@ -524,8 +525,9 @@ class ChatPage(QWidget):
 
     @Slot(str, str)
     def _on_model_chosen(self, base_url: str, model: str) -> None:
-        """Excerpts only are for this chat, a model is for all."""
+        """Excerpts only are for this chat and new ones, a model is for all."""
         self._session.is_without_model = not base_url
+        self.sessions.begin_without_model(is_wanted=not base_url)
         self._show_model()
         if base_url:
             self.model_chosen.emit(base_url, model)

@@ -52,6 +52,8 @@ class ChatSession(QObject):
         chat: Chat,
         conversation: Conversation | None = None,
         parent: QObject | None = None,
+        *,
+        is_without_model: bool = False,
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge
@@ -70,7 +72,7 @@ class ChatSession(QObject):
         self.model = MessageModel(self)
         self.is_reading = False
         # As the last question was asked, unless the person changed it.
-        self.is_without_model = False
+        self.is_without_model = is_without_model
 
     @property
     def conversation_id(self) -> str:

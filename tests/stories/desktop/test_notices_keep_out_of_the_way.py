@@ -18,11 +18,11 @@ def test_a_notice_covers_nothing_of_the_chat_and_goes_with_esc(person: Person) -
     chat = person.window.chat_page
     parts = [p for k in (ChatHeader, MessageView, Composer) for p in chat.findChildren(k)]
     before = [_place(part, person) for part in parts]
+    notices = person.window.notices
     for size in ((1366, 768), (900, 600)):
         person.window.resize(*size)
         person.window.notices.show_done(LONG)
         person.sees("The chat was exported. /home/maren")
-        notices = person.window.notices
         person.waits_until(lambda: notices.height() <= person.window.status.height() + 14)
         for part in parts:
             assert not _place(part, person).intersects(_place(notices, person)), part
