@@ -384,6 +384,22 @@ Jede passende Datei kostet eine Anfrage an {model}. Sie können jederzeit anhalt
         <translation>, {cost:.2g} nach den bekannten Preisen</translation>
     </message>
     <message>
+        <source>Exactly what the app sent for this answer. It is kept in memory until the app closes, and written nowhere.</source>
+        <translation>Genau das hat die App für diese Antwort gesendet. Es bleibt im Arbeitsspeicher, bis die App geschlossen wird, und wird nirgends gespeichert.</translation>
+    </message>
+    <message>
+        <source>What was sent for this answer is not known any more: it is kept in memory only, until the app closes.</source>
+        <translation>Was für diese Antwort gesendet wurde, ist nicht mehr bekannt: Es bleibt nur im Arbeitsspeicher, bis die App geschlossen wird.</translation>
+    </message>
+    <message>
+        <source>What was sent to the model</source>
+        <translation>Was an das Modell gesendet wurde</translation>
+    </message>
+    <message>
+        <source>To {model} at {host}, {moment}</source>
+        <translation>An {model} auf {host}, {moment}</translation>
+    </message>
+    <message>
         <source>Have {model} check answers too?
 
 It reads the sentences that a comparison of words leaves open, and their sources. They go to {host} in one request for each answer: about {tokens:,} tokens for this one{cost}. First it is measured with 40 sample sentences.</source>
@@ -702,6 +718,10 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
     <message>
         <source>Answers can be wrong. Press a number to read the source.</source>
         <translation>Antworten können falsch sein. Drücken Sie auf eine Zahl, um die Quelle zu lesen.</translation>
+    </message>
+    <message>
+        <source>A folder or file…</source>
+        <translation>Ein Ordner oder eine Datei…</translation>
     </message>
     <message>
         <source>Editing an earlier question. It will be asked in a copy of this chat.</source>
