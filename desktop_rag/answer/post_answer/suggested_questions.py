@@ -379,12 +379,20 @@ class FollowUps:
             )
             if not any(s.start < found.end and found.start < s.end for s in sources)
         ]
+        if asked_in is pattern:
+            # A document of several languages has headings that the question would not be in.
+            others = [found for found in others if _is_in(own, text[found.start : found.end])]
         near = sources[0].start if sources else 0
         others.sort(key=lambda found: abs(found.start - near))
         for found in (*defined[:1], *others[:_MOST_HEADINGS]):
             # A heading may look like a filter.
             if as_question(found.text):
                 yield replace(found, document_id=document.document_id)
+
+
+def _is_in(language: str, part: str) -> bool:
+    """True unless a part of a text is surely in another language."""
+    return language_of(words(part[:_LANGUAGE_CHARS])) in ("", language)
 
 
 def _language_of(answer: Message, asked: Sequence[str]) -> str:

@@ -274,3 +274,11 @@ def test_nothing_goes_on_once_the_app_ends(indexed: Services, server: ChatServer
     indexed.chat.stop()
     assert gone_on(indexed, answer) == []
     assert len(server.chats) == 1
+
+
+def test_a_first_question_quotes_no_heading_of_another_language(open_indexed: OpenIndexed) -> None:
+    english = "The keeper lights the lamp at dusk and cleans the lens with a soft cloth. " * 20
+    german = "Der Leuchtturm wird jedes Jahr im Frühling von einem Maler aus der Stadt gestrichen. "
+    manual = f"# Lighthouse\n\n## Der Anstrich\n\n{german * 3}\n\n## Lamp keeping\n\n{english}\n"
+    found = open_indexed({"manual.md": manual}).chat.first_questions()
+    assert found == ("What does “manual.md” say about “Lamp keeping”?",)

@@ -10,7 +10,7 @@ from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.messages.message_view import MessageView
 from tests.stories.conftest import Person
 
-LONG = Notice("The chat was exported.", "/home/maren/Documents/a folder/with/parts/of/it.md")
+LONG = Notice("The chat was exported.", "/papers/Documents/a folder/with/parts/of/it.md")
 
 
 def test_a_notice_covers_nothing_of_the_chat_and_goes_with_esc(person: Person) -> None:
@@ -22,7 +22,7 @@ def test_a_notice_covers_nothing_of_the_chat_and_goes_with_esc(person: Person) -
     for size in ((1366, 768), (900, 600)):
         person.window.resize(*size)
         person.window.notices.show_done(LONG)
-        person.sees("The chat was exported. /home/maren")
+        person.sees("The chat was exported. /papers")
         person.waits_until(lambda: notices.height() <= person.window.status.height() + 14)
         for part in parts:
             assert not _place(part, person).intersects(_place(notices, person)), part
