@@ -58,8 +58,23 @@ def test_a_question_waits_for_the_first_folder(person: Person, papers: Path) -> 
     [dialog] = person.window.findChildren(QFileDialog)
     dialog.fileSelected.emit(str(papers))
     dialog.close()
-    person.clicks("Add folder")
-    person.waits_until(lambda: person.window.pages.currentWidget() is person.window.chat_page)
+    assert person.window.pages.currentWidget() is person.window.chat_page
     person.sees("The lamp is lit at dusk by the keeper.")
     person.sees_no_longer("There are no documents yet.")
     assert "Undo" not in person.screen()
+
+
+def test_a_large_first_folder_is_asked_about(person: Person, tmp_path: Path) -> None:
+    large = tmp_path / "large"
+    large.mkdir()
+    for n in range(1_001):
+        (large / f"{n}.txt").write_text("a", encoding="utf-8")
+    person.presses("Ctrl+1")
+    person.clicks("Add folder…")
+    [dialog] = person.window.findChildren(QFileDialog)
+    dialog.fileSelected.emit(str(large))
+    dialog.close()
+    asked = person.in_the_dialog()
+    asked.sees("Cancel")
+    asked.clicks("Cancel")
+    assert not person.app.services.library.sources.all()

@@ -372,6 +372,10 @@ class LibraryPage(QWidget):
         """Let the person choose and add a folder."""
         self._actions.choose_folder()
 
+    def choose_first_folder(self) -> None:
+        """As `choose_folder`, with no question about a small folder."""
+        self._actions.choose_first_folder()
+
     def add_paths(self, paths: Iterable[Path]) -> None:
         """Add folders and files; for a single folder a dialog with a preview opens first."""
         self._actions.add(paths)

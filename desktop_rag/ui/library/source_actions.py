@@ -15,7 +15,7 @@ from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import WHOLE_FOLDER, Collection, Source, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
-from desktop_rag.core.library_events import Notice
+from desktop_rag.core.library_events import FolderPreview, Notice
 from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.delayed_change import DelayedChange
@@ -28,6 +28,9 @@ from desktop_rag.ui.widgets.forms import choose_file, choose_files, choose_folde
 log = logging.getLogger(__name__)
 
 _LOOK_MS = 1_000
+# A first folder is added unasked when it has few files, counted within this time.
+_FEW_FILES = 1_000
+_COUNTED_MS = 1_500
 
 
 class LinkActions(QObject):
@@ -162,9 +165,32 @@ class SourceActions(QObject):
     @Slot()
     def choose_folder(self) -> None:
         """Let the person choose a folder and set its rules."""
+        self._ask_for_folder(lambda name: self.add([Path(name)]))
+
+    def choose_first_folder(self) -> None:
+        """As `choose_folder`; one with few files is added without being asked about."""
+        self._ask_for_folder(lambda name: self._add_if_small(Path(name)))
+
+    def _ask_for_folder(self, chosen: Callable[[str], object]) -> None:
         self._end_offers()
-        title, home = tr("Add a folder to the library"), str(Path.home())
-        choose_folder(self._page, title, lambda name: self.add([Path(name)]), start=home)
+        choose_folder(self._page, tr("Add a folder to the library"), chosen, start=str(Path.home()))
+
+    def _add_if_small(self, folder: Path) -> None:
+        library, cancel = self._library, threading.Event()
+
+        def add_or_ask(preview: FolderPreview) -> None:
+            if preview.is_complete and 0 < preview.files <= _FEW_FILES:
+                self._run(lambda: library.sources.add(folder))
+            else:
+                self._on_folder_checked(folder, [])
+
+        QTimer.singleShot(_COUNTED_MS, cancel.set)
+        self._bridge.run(
+            self,
+            lambda: library.sources.preview(folder, SourceRules(), cancel=cancel),
+            add_or_ask,
+            lambda _error: self._on_folder_checked(folder, []),
+        )
 
     @Slot()
     def choose_files(self) -> None:

@@ -315,8 +315,6 @@ class MainWindow(QMainWindow):
         super().__init__()
         self._bridge = bridge
         self._theme = theme
-        # Whether the first folder was asked for in the chat.
-        self._returns_to_chat = False
         self._saving = SettingsSaving(bridge, on_settings_changed, self)
         # What shows the ways to written answers; a wing may know more of them.
         self.ways_to_write: Callable[[], None] = self.show_models
@@ -367,8 +365,7 @@ class MainWindow(QMainWindow):
         self._bridge.hear(Notice, self.notices.show_notice)
         self._bridge.hear(ProgressChanged, self._on_progress)
         self._bridge.hear(AskAboutRequested, self._on_ask_about)
-        self._rail.page_chosen.connect(self._on_page_chosen)
-        self.chats.overview.loaded.connect(self._on_overview_loaded)
+        self._rail.page_chosen.connect(self.show_page)
         self.status.clicked.connect(self._on_strip_clicked)
         self.settings.changed.connect(self._on_settings_changed)
         self.settings.edited.connect(self._saving.save)
@@ -568,21 +565,9 @@ class MainWindow(QMainWindow):
         settings = self.settings.value
         self.settings.change(replace(settings, appearance=settings.appearance.zoomed(steps)))
 
-    @Slot(int)
-    def _on_page_chosen(self, position: int) -> None:
-        self._returns_to_chat = False
-        self.show_page(position)
-
     @Slot()
     def _on_first_folder_requested(self) -> None:
-        self._on_folder_requested()
-        self._returns_to_chat = True
-
-    @Slot(object, int, int)
-    def _on_overview_loaded(self, _collections: object, sources: int, _files: int) -> None:
-        if sources and self._returns_to_chat:
-            self._returns_to_chat = False
-            self.show_page(CHAT)
+        self.library_page.choose_first_folder()
 
     @Slot()
     def _on_new_chat(self) -> None:
