@@ -36,7 +36,8 @@ def picks(person: Person, text: str) -> None:
 
 
 def makes_an_open_pirate(person: Person) -> None:
-    picks(person, "New assistant…")
+    assert choice(person).isHidden(), "it is a choice once there is an assistant"
+    person.chooses_entry("Chat options", "New assistant…")
     person.sees("Added to the app's built-in rules")
     name, wishes = person.field("Name"), person.field("Instructions")
     assert isinstance(name, QLineEdit)

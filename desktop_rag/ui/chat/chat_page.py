@@ -116,10 +116,14 @@ class ChatHeader(QWidget):
         self._menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
         self._pin = menu.addAction(tr("Pin"), self.pin_requested.emit)
-        menu.addAction(tr("Rename"), self.rename_requested.emit)
-        menu.addAction(tr("Export…"), self.export_requested.emit)
+        self._of_stored = [
+            self._pin,
+            menu.addAction(tr("Rename"), self.rename_requested.emit),
+            menu.addAction(tr("Export…"), self.export_requested.emit),
+            menu.addAction(tr("Delete"), self.delete_requested.emit),
+        ]
         menu.addSeparator()
-        menu.addAction(tr("Delete"), self.delete_requested.emit)
+        menu.addAction(tr("New assistant…"), assistants.new_requested.emit)
         self._menu_button.setMenu(menu)
         self._sources = IconButton(
             theme, "panel-right:muted", tr("Show or hide sources"), then=self.sources_toggled
@@ -131,9 +135,10 @@ class ChatHeader(QWidget):
         )  # fmt: skip
 
     def show_chat(self, title: str, *, is_stored: bool, is_pinned: bool) -> None:
-        """Show a title; the menu is hidden until the conversation is stored."""
+        """Show a title; most of the menu is for a stored conversation."""
         self._title.set_full_text(title)
-        self._menu_button.setVisible(is_stored)
+        for action in self._of_stored:
+            action.setVisible(is_stored)
         self._pin.setText(tr("Unpin") if is_pinned else tr("Pin"))
 
 

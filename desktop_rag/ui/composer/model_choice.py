@@ -142,7 +142,7 @@ _MAX_ENTRY = 60
 
 
 class AssistantChoice(MenuButton):
-    """Shows and changes the assistant; `chosen` carries the selected Assistant, or None."""
+    """Shows and changes the assistant, once there is one; `chosen` carries an Assistant or None."""
 
     chosen = Signal(object)
     new_requested = Signal()
@@ -185,6 +185,7 @@ class AssistantChoice(MenuButton):
         self.setAccessibleName(
             tr("Assistant: {one_line}. Press to change", one_line=one_line(name))
         )
+        self.setVisible(bool(self._assistants))
         set_tip(self, tr("Assistant: {one_line}", one_line=one_line(name)))
         self._fill()
         self.chosen.emit(self.assistant)

@@ -316,7 +316,9 @@ class SourceCard(Card):
         source = self.source
         title = ElidedLabel(one_line(source.title or source.path))
         title.setObjectName("sourceTitle")
-        place = _Place(one_line(place_in_words(source.anchor)), is_small=not self._follows)
+        # A document of one chapter begins each place with its title.
+        said = one_line(place_in_words(source.anchor)).removeprefix(f"{title.full_text} › ")
+        place = _Place(said, is_small=not self._follows)
         where = source.url or source.path
         file = _muted(_name_of(source), Qt.TextElideMode.ElideMiddle, where)
         words = vertical(spacing=1)

@@ -8,7 +8,7 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from desktop_rag.core.claims import Claim, Verdict
-from desktop_rag.core.conversation import Feedback, Message, MessageState, PastAnswer, SourceRef
+from desktop_rag.core.conversation import Feedback, Message, MessageState, SourceRef
 from desktop_rag.core.language.translation import count_of, decimal_in_words, told, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
@@ -38,36 +38,6 @@ from desktop_rag.ui.widgets.controls import (
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow, WrappingRow
 from desktop_rag.ui.widgets.layouts import Stretch, drop, horizontal, vertical
-
-
-class PastAnswersButton(TextButton):
-    """Counts the earlier answers used as examples, and opens their list; hidden without any."""
-
-    def __init__(self) -> None:
-        super().__init__("", kind="quiet")
-        self.setObjectName("remembered")
-        self.setAccessibleDescription(tr("Press to see and delete them."))
-        self.hide()
-
-    def show_past(self, past: Sequence[PastAnswer]) -> None:
-        """Show the number of these answers."""
-        self.setText(
-            tr(
-                "Guided by {count_of}",
-                count_of=count_of(len(past), tr("earlier answer"), tr("earlier answers")),
-            )
-        )
-        self.setVisible(bool(past))
-
-
-class WritingButton(TextButton):
-    """Offers a model below an answer that is made of excerpts."""
-
-    def __init__(self) -> None:
-        super().__init__(tr("Written answers…"), kind="quiet")
-        said = tr("Excerpts come without a model. A model writes answers from them.")
-        self.setAccessibleDescription(said)
-        set_tip(self, said)
 
 
 class FollowUpList(QWidget):
@@ -166,35 +136,16 @@ _WORDS = tr(
 )
 
 
-class ModelKnowledgeNotice(Card):
-    """Says that an answer is the model's own knowledge; hidden for all others."""
+class AnswerWarning(Card):
+    """A sentence above an answer that needs care, with a button if there is something to do."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, words: str, *buttons: TextButton) -> None:
         super().__init__(kind="notice", tone="warning")
-        row = horizontal(
-            IconLabel(theme, "info:warning"), on=self, margins=(14, 8, 14, 8), spacing=10
-        )
-        self._words = PlainLabel(_WORDS, wrap=True)
-        row.addWidget(self._words, 1)
-        self.hide()
-
-    def show_for(self, message: Message) -> None:
-        """Show it above an answer from the model's own knowledge."""
-        words = _WITHOUT if message.scope.is_without_documents else _WORDS
-        # Setting the same words again would have the whole conversation laid out again.
-        if words != self._words.text():
-            self._words.setText(words)
-        self.setVisible(message.is_own_knowledge)
-
-
-class HiddenAnswerNotice(Card):
-    """Replaces an unsupported answer, until the person asks for it, if the settings hide those."""
-
-    def __init__(self, show: Callable[[], object]) -> None:
-        super().__init__(kind="notice", tone="warning")
-        words = PlainLabel(tr("Answer hidden: your documents do not support any of it."), wrap=True)
-        anyway = TextButton(tr("Show anyway"), kind="quiet", then=show)
-        horizontal((words, 1), anyway, on=self, margins=(14, 8, 8, 8))
+        self.words = PlainLabel(words, wrap=True)
+        horizontal(
+            IconLabel(theme, "info:warning"), (self.words, 1), *buttons,
+            on=self, margins=(14, 8, 14, 8), spacing=10,
+        )  # fmt: skip
         self.hide()
 
 
@@ -247,20 +198,13 @@ class AnswerFooter(QWidget):
             )
             for opinion, (icon, name) in _OPINIONS.items()
         }
-        self._copy = IconButton(
-            self._theme, "copy:muted", tr("Copy answer"), then=self._on_copy_clicked
-        )
-        self._rewrite = IconButton(
-            self._theme, "pencil:muted", tr("Rewrite answer"), then=sent(asked.rewrite_requested)
-        )
-        self._retry = IconButton(
-            self._theme, "retry:muted", tr("Regenerate answer"), then=asked.retry_requested
-        )
-        self._seen = IconButton(
-            self._theme, "server:muted", tr("What was sent to the model"),
-            then=sent(asked.sent_requested),
-        )  # fmt: skip
-        self._more = IconButton(self._theme, "more:muted", tr("More for this answer"))
+        button = partial(IconButton, self._theme)
+        self._copy = button("copy:muted", tr("Copy answer"), then=self._on_copy_clicked)
+        rewrite, told = sent(asked.rewrite_requested), sent(asked.sent_requested)
+        self._rewrite = button("pencil:muted", tr("Rewrite answer"), then=rewrite)
+        self._retry = button("retry:muted", tr("Regenerate answer"), then=asked.retry_requested)
+        self._told = button("server:muted", tr("What was sent to the model"), then=told)
+        self._more = button("more:muted", tr("More for this answer"))
         self._more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self._more)
         self._every_file = menu.addAction(tr("Ask every file"), asked.every_file_requested.emit)
@@ -270,7 +214,7 @@ class AnswerFooter(QWidget):
         )
         self._remove = menu.addAction(tr("Remove this answer"), sent(asked.removal_requested))
         self._more.setMenu(menu)
-        actions = [self._rewrite, self._retry, self._copy, self._seen, self._more]
+        actions = [self._rewrite, self._retry, self._copy, self._told, self._more]
         self._row = WrappingRow(
             [self._byline, self._sources],
             [*self._opinions.values(), *actions],
@@ -311,7 +255,7 @@ class AnswerFooter(QWidget):
         # An answer that broke off has Retry in its card.
         has_ended = is_last and is_over and message.state not in BROKEN_OFF
         self._retry.setVisible(has_ended)
-        self._seen.setVisible(bool(message.model) and is_over)
+        self._told.setVisible(bool(message.model) and is_over)
         self._every_file.setVisible(has_ended and _may_ask_every_file(message))
         self._offered.setVisible(is_stored and bool(self._offered.text()))
         self._fork.setVisible(bool(message.message_id) and is_over)
@@ -369,6 +313,8 @@ _COUNTS_SAID = tr(
     "Files that fit are all that the search finds for the question, those read gave the passages of"
     " the answer. What is inside a file, such as an attachment, counts as a file here."
 )
+_HIDDEN = tr("Answer hidden: your documents do not support any of it.")
+_WRITTEN = tr("Excerpts come without a model. A model writes answers from them.")
 _UNSTORED = tr(
     "This answer is not stored yet: the disk refuses it. It is stored by itself once that works"
     " again, as long as the app stays open."
@@ -400,7 +346,7 @@ class AnswerItem(QWidget):
     def _build(self) -> None:
         self._thinking = CollapsibleThinking(self._theme)
         self._steps = CollapsibleSteps(self._theme)
-        self._own_knowledge = ModelKnowledgeNotice(self._theme)
+        self._own_knowledge = AnswerWarning(self._theme, _WORDS)
         self.body = AnswerBody(self._theme, self._drawer)
         self._query = CollapsibleQuery(self._theme, self._asked)
         self._unbacked = CollapsibleUnbacked(self._theme)
@@ -412,15 +358,21 @@ class AnswerItem(QWidget):
         set_tip(self._notes, _COUNTS_SAID)
         self._unstored = PlainLabel(_UNSTORED, tone="warning", wrap=True, selectable=True)
         self._unstored.setObjectName("unstored")
-        self._hidden = HiddenAnswerNotice(self._on_show_requested)
+        show = TextButton(tr("Show anyway"), kind="quiet", then=self._on_show_requested)
+        self._hidden = AnswerWarning(self._theme, _HIDDEN, show)
         self._add = TextButton(tr("Add folder…"), then=self._asked.folder_requested)
         self._claims = ClaimPanel(self._theme)
         self._check = TextButton("", kind="quiet", then=self._on_check_clicked)
         self._check.setObjectName("claimSummary")
         self._offer = ElidedButton("", kind="quiet")
         self._checking = Spinner(self._theme, tr("Checking the answer against its sources"))
-        self._remembered = PastAnswersButton()
-        self._write = WritingButton()
+        self._remembered = TextButton("", kind="quiet", then=self._on_past_wanted)
+        self._remembered.setObjectName("remembered")
+        self._remembered.setAccessibleDescription(tr("Press to see and delete them."))
+        self._remembered.hide()
+        written = self._asked.writing_requested
+        self._write = TextButton(tr("Written answers…"), kind="quiet", then=written)
+        set_tip(self._write, _WRITTEN)
         self._footer = AnswerFooter(self._theme, self._turn, self._asked)
         self._follow_ups = FollowUpList(self._asked)
         left = Qt.AlignmentFlag.AlignLeft
@@ -439,13 +391,9 @@ class AnswerItem(QWidget):
         self.body.claim_clicked.connect(self._show_claim)
         self.body.address_clicked.connect(asked.address_clicked)
         self._offer.clicked.connect(lambda: asked.offer_pressed.emit(self._turn.offer))
-        self._write.clicked.connect(asked.writing_requested)
         self._claims.view_requested.connect(asked.view_requested)
         self._claims.verification_requested.connect(
             lambda: asked.verification_requested.emit(self._claims)
-        )
-        self._remembered.clicked.connect(
-            lambda: asked.past_answers_requested.emit(self._turn.message)
         )
 
     def mark_words(self, words: str, current: int) -> None:
@@ -479,7 +427,11 @@ class AnswerItem(QWidget):
         steps = message.notes.steps if message.notes else ()
         self._steps.show_steps(steps, message.sources)
         self.body.show_text(message.text, message.sources, message.claims, is_live=turn.is_live)
-        self._own_knowledge.show_for(message)
+        words = _WITHOUT if message.scope.is_without_documents else _WORDS
+        # Setting the same words again would have the whole conversation laid out again.
+        if words != self._own_knowledge.words.text():
+            self._own_knowledge.words.setText(words)
+        self._own_knowledge.setVisible(message.is_own_knowledge)
         self._query.show_queries(() if turn.is_live else message.sources, message.model)
         self._unbacked.show_sentences(message.notes.unbacked if message.notes else ())
         self._show_claims(message)
@@ -488,7 +440,9 @@ class AnswerItem(QWidget):
         self._failure.show_failure(message)
         self._unstored.setVisible(message.is_unstored)
         self._notes.say(one_line(_notes_in_words(message)))
-        self._remembered.show_past(message.remembered)
+        past = count_of(len(message.remembered), tr("earlier answer"), tr("earlier answers"))
+        self._remembered.setText(tr("Guided by {count_of}", count_of=past))
+        self._remembered.setVisible(bool(message.remembered))
         self._show_actions()
         set_property(self, "live", turn.is_live)
 
@@ -538,6 +492,10 @@ class AnswerItem(QWidget):
     @Slot(object)
     def _on_source_chosen(self, source: SourceRef) -> None:
         self._asked.citation_clicked.emit(self._turn.message, source)
+
+    @Slot()
+    def _on_past_wanted(self) -> None:
+        self._asked.past_answers_requested.emit(self._turn.message)
 
     @Slot()
     def _on_show_requested(self) -> None:

@@ -21,10 +21,11 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.settings import AnswerSettings
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.messages.answer_item import AnswerItem, PastAnswersButton
+from desktop_rag.ui.messages.answer_item import AnswerItem
 from desktop_rag.ui.messages.message_model import MessageActions, Turn
 from desktop_rag.ui.personal.memory_actions import MemoryActions, PastAnswersDialog
 from desktop_rag.ui.settings.settings_page import AnswersForm, MemoryField
+from desktop_rag.ui.widgets.controls import TextButton
 from tests.unit.ui.rooms import button, make_chat, opened_store, texts
 
 HOSTILE = "<b>Bold</b> <img src='x'>\u202egnp\n\nand more"
@@ -71,8 +72,8 @@ def test_the_button_is_visible_only_for_answers_with_examples(theme: Theme, qtbo
     item = AnswerItem(theme, Turn(message), actions)
     qtbot.addWidget(item)
     item.show()
-    line = item.findChildren(PastAnswersButton)[0]
-    assert not line.isVisible()
+    buttons = item.findChildren(TextButton)
+    assert not any(b.isVisible() for b in buttons if b.text().startswith("Guided by"))
     item.show_turn(Turn(replace(message, remembered=(past("a"),))))
     assert button(item, "Guided by 1 earlier answer").isVisible()
     with qtbot.waitSignal(actions.past_answers_requested):
