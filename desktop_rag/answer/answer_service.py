@@ -499,7 +499,8 @@ class AnswerService:
         is_clear = bool(names) and question_language(asked) not in {UNKNOWN, OTHER_LATIN}
         is_bare = bool(names) and not (content_words(bare) and not asks_for_content(bare))
         is_about_name = is_bare and len(apart) < len(draft.sources)
-        doubt = Doubt(apart, bare if is_clear else "", is_doubtful)
+        hedge = refusals(request.question, language).said("perhaps")
+        doubt = Doubt(apart, bare if is_clear else "", is_doubtful, hedge)
         at_home = [source for source in draft.sources if source.document_id in draft.home]
         said = [
             excerpts(
@@ -510,7 +511,8 @@ class AnswerService:
             )
             for sources in (at_home, [s for s in draft.sources if s not in at_home]) if sources
         ]  # fmt: skip
-        text = "\n\n".join(filter(None, said))
+        sure = [text for text in said if not text.startswith(hedge)]
+        text = "\n\n".join(filter(None, sure)) or next(filter(None, said), "")
         if not text and (piece := nearest_piece(asked, draft.sources, meaning, around)):
             [source] = [source for source in draft.sources if source.n == piece.n]
             name = PurePath(source.path).name or source.title

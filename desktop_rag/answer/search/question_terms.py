@@ -149,6 +149,11 @@ def without_names(text: str, names: Sequence[Sequence[str]]) -> str:
     return " ".join(left.split())
 
 
+# They tell no company from another.
+_LEGAL_FORMS = frozenset(
+    words("ab ag bv co corp gmbh inc kg llc llp ltd limited nv oy plc sa sarl sas sl spa srl")
+)
+
 # A beginning of few letters has many endings, the most frequent of which are enough while typing.
 _MOST_COMPLETED = 8
 
@@ -239,13 +244,14 @@ class QuestionReader:
         # "Bienen" may be a name, or the word for bees.
         is_clear = question_language(text) not in {UNKNOWN, OTHER_LATIN}
         found: list[MissingName] = []
-        for name in self.named_things(text):
+        for written in self.named_things(text):
+            name = [word for word in written if word.casefold() not in _LEGAL_FORMS] or written
             missing = [word for word in name if not self._occurs(word, languages, readable)]
             if 2 * len(missing) >= len(name) and (len(name) == 1 or name[-1] in missing):
                 is_certain = any(
                     not w.isalpha() or (is_clear and not self._is_known(w)) for w in missing
                 )
-                found.append(MissingName(" ".join(name), is_certain))
+                found.append(MissingName(" ".join(written), is_certain))
         return found
 
     def _occurs(self, word: str, languages: Sequence[str], readable: Readable | None) -> bool:

@@ -143,6 +143,8 @@ _LEAST_SHARED = 0.34
 # passage, and the similarity. It is the same in a library of one file and in a large one. In
 # another language the words are others, so that the similarity stands alone.
 _ABOUT = 0.82
+# Below this sum two of three answers are wrong, above it one of ten (squad).
+_SURELY_ABOUT = 1.0
 _ABOUT_ACROSS, _DOUBTFUL_ACROSS = 0.24, 0.36
 # What is asked of a name has at least this sum for a piece: the name alone is not enough.
 _ABOUT_BARE = 0.25
@@ -179,12 +181,13 @@ _OTHERS_SHARE = 0.8
 class Doubt:
     """What no answer is made of: the sources with the numbers `apart`, and pieces that have only
     the names of a question, which is `bare` without these, "" where it has none. It `is_great`
-    where search found nothing relevant either.
+    where search found nothing relevant either. `hedge` goes before pieces that may not be about it.
     """
 
     apart: frozenset[int] = frozenset()
     bare: str = ""
     is_great: bool = False
+    hedge: str = ""
 
 
 def excerpts(
@@ -202,9 +205,8 @@ def excerpts(
 
     Rows of a table become a table, with the names of columns that the passage itself or the
     `surroundings` of the source, by its number, give. Pieces of the previous answer, `said`, are
-    used only when there are no others. With nothing to quote, it is empty; also, with a `doubt`,
-    when no piece seems to be about the question. Where one `asks_how_many`, pieces with figures are
-    preferred; a comparison quotes both sides.
+    used only when there are no others. It is empty with nothing to quote, or, with a `doubt`, about
+    the question. Where one `asks_how_many`, figures come first; a comparison quotes both sides.
     """
     across = in_other_languages(question, meaning, surroundings)
     if meaning and doubt:
@@ -212,22 +214,22 @@ def excerpts(
     ranked = _near_the_best(sources, across, surroundings)
     asked = asked_words(question)
     best = [s for n, s in enumerate(ranked) if n < _PASSAGES or s.n in across]
-    if meaning and doubt and not _is_about(question, best, meaning, surroundings, doubt):
-        # A second look goes through all of them.
-        best = ranked = sorted(sources, key=lambda source: -source.score)
-        if not _is_about(question, best, meaning, surroundings, doubt):
+    hedge = ""
+    if meaning and doubt:
+        is_about, is_sure = _is_about(question, best, meaning, surroundings, doubt)
+        if not is_about:
+            # A second look goes through all of them.
+            best = ranked = sorted(sources, key=lambda source: -source.score)
+            is_about, is_sure = _is_about(question, best, meaning, surroundings, doubt)
+        if not is_about:
             return ""
+        hedge = "" if is_sure else doubt.hedge
     candidates = all_candidates(best, asked, surroundings)
     if meaning and _tell_little(asked, candidates):
-        # Words tell little, as in another language: meaning decides, in the documents named if any.
-        by_meaning = all_candidates(ranked, asked, surroundings, any_row=True)
-        most = max((len(c.named) for c in by_meaning), default=0)
-        fit = [c for c in by_meaning if len(c.named) == most or not _is_across(c, meaning)]
-        candidates = [replace(candidate, rank=1) for candidate in fit]
+        candidates = _by_meaning(asked, ranked, surroundings, meaning)
         question = _without_names(question, ranked)
-    if not candidates:
-        # Fragments only: shown as they are rather than not at all.
-        candidates = [c for source in best[:1] for c in whole_passage(source)]
+    # Fragments only are shown as they are rather than not at all.
+    candidates = candidates or [c for source in best[:1] for c in whole_passage(source)]
     if not candidates:
         return ""
     candidates = [c for c in candidates if quoted(c.text) not in said] or candidates
@@ -236,7 +238,23 @@ def excerpts(
         candidates = [replace(c, is_beside=not has_figure(c)) for c in candidates]
     candidates = candidates if is_about_older(question) else _newest_first(candidates)
     homes = {source.n: source.document_id for source in sources if is_comparison}
-    return "\n\n".join(blocks(_best(asked, candidates, similar, meaning, homes)))
+    chosen = blocks(_best(asked, candidates, similar, meaning, homes))
+    return "\n\n".join([hedge, *chosen] if hedge else chosen)
+
+
+def _by_meaning(
+    asked: set[str],
+    sources: Sequence[SourceRef],
+    surroundings: Mapping[int, Surroundings],
+    meaning: Meaning,
+) -> list[Candidate]:
+    """All pieces, in the documents named if any, for words that tell little as in another language:
+    meaning decides.
+    """
+    found = all_candidates(sources, asked, surroundings, any_row=True)
+    most = max((len(c.named) for c in found), default=0)
+    fit = [c for c in found if len(c.named) == most or not _is_across(c, meaning)]
+    return [replace(candidate, rank=1) for candidate in fit]
 
 
 def _newest_first(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -310,8 +328,8 @@ def _is_about(
     meaning: Meaning,
     surroundings: Mapping[int, Surroundings],
     doubt: Doubt,
-) -> bool:
-    """True when a piece, which is no question itself, is near enough to a question."""
+) -> tuple[bool, bool]:
+    """Whether a piece, which is no question itself, is near enough to a question, and surely so."""
     found = all_candidates(sources, asked_words(question), surroundings, any_row=True)
     found = found or [c for source in sources for c in whole_passage(source)]
     pieces = [c for c in found if not c.unit.text.endswith(("?", "？"))]
@@ -319,9 +337,9 @@ def _is_about(
         s.n: frozenset[str]().union(*(c.terms for c in found if c.n == s.n)) for s in sources
     }
     is_doubtful = doubt.is_great or bool(doubt.apart)
-    least_across = _DOUBTFUL_ACROSS if is_doubtful else _ABOUT_ACROSS
+    across = _DOUBTFUL_ACROSS if is_doubtful else _ABOUT_ACROSS
 
-    def has(asked: str, least: float) -> bool:
+    def has(asked: str, least: float, least_across: float) -> bool:
         words, similar = content_words(asked), _similar(asked, pieces, meaning)
         shares = [
             (_held_share(words, c.terms | c.named) + _held_share(words, passages[c.n] | c.named))
@@ -335,7 +353,9 @@ def _is_about(
 
     # What is asked of a row may be under any name of a column.
     is_row = any(c.unit.cells and _is_asked_for(c.unit.cells[0], question) for c in pieces)
-    return has(question, _ABOUT) and (is_row or not doubt.bare or has(doubt.bare, _ABOUT_BARE))
+    is_of_more = is_row or not doubt.bare or has(doubt.bare, _ABOUT_BARE, across)
+    is_sure = is_row or has(question, _SURELY_ABOUT, _DOUBTFUL_ACROSS)
+    return is_of_more and has(question, _ABOUT, across), is_sure
 
 
 def _is_asked_for(cell: str, question: str) -> bool:

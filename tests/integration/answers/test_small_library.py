@@ -58,6 +58,7 @@ def test_what_is_there_is_found(indexed: Services, question: str, said: str) -> 
     [
         ("Who repaired the wheel in Tromsø?", "**Tromsø** is in none of your documents."),
         ("What did Bergström deliver?", "**Bergström** is in none of your documents."),
+        ("When does the agreement with Bergström Ltd end?", "**Bergström Ltd** is in none of"),
         ("How high is invoice QT-99120?", "**QT-99120** is in none of your documents."),
         ("Wo wohnt Frau Wischnewski?", "**Wischnewski** steht in keinem Ihrer Dokumente."),
         ("Which medicine helps against coughs?", "Nothing in your documents seems to be about"),
@@ -71,6 +72,12 @@ def test_what_is_not_there_is_said_before_the_nearest(
     assert not answer.sources
     assert answer.nearest
     assert any(f"**{name}**: " in answer.text for name in FILES)
+
+
+def test_what_may_not_be_about_the_question_says_so_first(indexed: Services) -> None:
+    hedge = "Perhaps not about your question. The nearest:\n\n"
+    assert ask(indexed, "Who painted the wheel?").text.startswith(hedge)
+    assert not ask(indexed, "Who repaired the wheel?").text.startswith(hedge)
 
 
 def test_a_row_answers_what_is_asked_of_its_name(open_indexed: OpenIndexed) -> None:
