@@ -15,8 +15,7 @@ from threading import RLock
 from typing import Any, NamedTuple, TypeVar, cast
 
 from desktop_rag.activity.activity import Activity
-from desktop_rag.activity.event_files import EventFiles
-from desktop_rag.activity.event_log import EventLog
+from desktop_rag.activity.event_files import EventFiles, EventLog
 from desktop_rag.activity.recorder import LibraryRecorder, Recorder
 from desktop_rag.answer.answer_service import AnswerService, AnswerWrap, FinishedAnswer
 from desktop_rag.answer.chat import Chat

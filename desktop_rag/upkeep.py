@@ -5,8 +5,7 @@ from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 
 from desktop_rag.activity.activity import Activity
-from desktop_rag.activity.event_files import EventFiles
-from desktop_rag.activity.event_log import EventLog
+from desktop_rag.activity.event_files import EventFiles, EventLog
 from desktop_rag.activity.recorder import Recorder
 from desktop_rag.app import Services, embedder_opener, parser_maker
 from desktop_rag.core.changes import Changes

@@ -20,8 +20,7 @@ from desktop_rag.app import build_services
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import Settings, StoreSettings
-from desktop_rag.features.server.access.access_tokens import new_token
-from desktop_rag.features.server.access.token_book import TokenBook
+from desktop_rag.features.server.access.access_tokens import TokenBook, new_token
 from desktop_rag.features.server.values.access_values import TokenWish
 from desktop_rag.ingest.library import Library
 

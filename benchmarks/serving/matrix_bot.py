@@ -27,8 +27,7 @@ from desktop_rag import app  # noqa: E402
 from desktop_rag.core.paths import Home  # noqa: E402
 from desktop_rag.core.settings import ServerSettings, Settings  # noqa: E402
 from desktop_rag.features.matrix.library_server import AskedQuestion, LibraryAnswer, LibraryServer  # noqa: E402
-from desktop_rag.features.server.access.access_tokens import new_token  # noqa: E402
-from desktop_rag.features.server.access.token_book import TokenBook  # noqa: E402
+from desktop_rag.features.server.access.access_tokens import TokenBook, new_token  # noqa: E402
 from desktop_rag.features.server.services import ServerServices  # noqa: E402
 from desktop_rag.features.server.values.access_values import TokenWish  # noqa: E402
 from tests.servers.chat_server import ChatServer  # noqa: E402

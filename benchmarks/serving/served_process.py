@@ -16,7 +16,7 @@ from desktop_rag.app import Services
 from desktop_rag.core.conversation import Role
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.features.server.access.access_tokens import TokenScope
-from desktop_rag.features.server.asked import message_of
+from desktop_rag.features.server.access.callers import message_of
 from desktop_rag.features.server.services import ServerServices
 
 _THINGS = ("lamp", "ferry", "engine", "harbour", "crane", "bell", "boiler", "anchor", "mast", "net")

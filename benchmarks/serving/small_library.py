@@ -9,8 +9,7 @@ from tempfile import TemporaryDirectory
 from desktop_rag.app import Services, build_services
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import AnswerSettings, EndpointSettings, ServerSettings, Settings
-from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
-from desktop_rag.features.server.access.token_book import TokenBook
+from desktop_rag.features.server.access.access_tokens import TokenBook, TokenScope, new_token
 from desktop_rag.features.server.services import ServerServices
 from desktop_rag.features.server.values.access_values import TokenWish
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind
-from desktop_rag.activity.event_log import EventLog
+from desktop_rag.activity.event_files import EventLog
 from desktop_rag.activity.event_wording import detail_of, kind_of, title_of
 from desktop_rag.core.conversation import Message, Role
 from desktop_rag.core.language.translation import count_of, decimal_in_words, tr

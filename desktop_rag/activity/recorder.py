@@ -19,7 +19,7 @@ from desktop_rag.activity.activity_event import (
     Outcome,
     Purpose,
 )
-from desktop_rag.activity.event_log import EventLog
+from desktop_rag.activity.event_files import EventLog
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.conversation import Message, MessageState
 from desktop_rag.core.domain import Document, DocumentState

@@ -426,8 +426,7 @@ def check_chat_model(subject: Subject, _: Event) -> Iterator[Finding]:
 # The app works without a tray and hotkeys, so a desktop without them needs no attention.
 
 if sys.platform == "linux":
-    from desktop_rag.diagnosis.session_bus import session_bus
-    from desktop_rag.diagnosis.x11_tray import has_x11_tray
+    from desktop_rag.diagnosis.session_bus import has_x11_tray, session_bus
 
 _TRAY = "org.kde.StatusNotifierWatcher"
 _PORTAL = "org.freedesktop.portal.Desktop"

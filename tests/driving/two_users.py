@@ -22,8 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from desktop_rag.app import Services
 from desktop_rag.features.server.access.access_rules import AccessRules
-from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
-from desktop_rag.features.server.access.token_book import TokenBook
+from desktop_rag.features.server.access.access_tokens import TokenBook, TokenScope, new_token
 from desktop_rag.features.server.access.user_rights import USER_HEADER
 from desktop_rag.features.server.services import ServerServices
 from desktop_rag.features.server.values.access_values import AccessRule, TokenWish

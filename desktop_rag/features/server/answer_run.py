@@ -16,7 +16,7 @@ from desktop_rag.core.conversation import (
     TextDelta,
 )
 from desktop_rag.core.markup.inert_markdown import inert
-from desktop_rag.features.server.asked import Asked
+from desktop_rag.features.server.access.callers import Asked
 from desktop_rag.features.server.program_answers import Answers, failure
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.serving import SourceLinks

@@ -29,8 +29,7 @@ from desktop_rag.core.domain import Document, Passage, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.markup.inert_markdown import inert
 from desktop_rag.features.server.access.access_tokens import TokenScope
-from desktop_rag.features.server.access.callers import Caller
-from desktop_rag.features.server.asked import Asked, message_of
+from desktop_rag.features.server.access.callers import Asked, Caller, message_of
 from desktop_rag.features.server.filters.filter_chain import FilterChain
 from desktop_rag.features.server.filters.standard_filters import InertFilter, RetrieveFilter
 from desktop_rag.features.server.model_names import COLLECTION, EVERYTHING, ModelName, slug_of

@@ -10,9 +10,9 @@ import re
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Protocol, Self, TypeVar, cast, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar, cast, get_args, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -283,3 +283,63 @@ def _storable(value: Any) -> Any:  # noqa: ANN401  any JSON
         for each in cast("list[Any]", value):
             _storable(each)
     return value
+
+
+LARGEST = 2**53
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+OwnId = Annotated[
+    str, Field(min_length=1, max_length=512, description="The id in the application.")
+]
+Application = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=100,
+        pattern=r"\S",
+        description="The name of the application, as the window shows it. Ids are its own.",
+    ),
+]
+Language = Annotated[str, Field(pattern=r"^([a-z]{2})?$", description="Two letters, as `en`.")]
+Whole = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
+Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e300, le=1e300)]
+Value = Annotated[str, Field(max_length=2000)] | bool | Whole | Number
+Key = Annotated[str, Field(min_length=1, max_length=100)]
+Metadata = Annotated[
+    dict[Key, Value], Field(max_length=50, description="What the application wants to filter by.")
+]
+Id = Annotated[str, Field(min_length=1, max_length=100)]
+Ids = Annotated[list[Id], Field(min_length=1, max_length=1000)]
+Offset = Annotated[int, Field(ge=0, le=10_000_000)]
+Format = Annotated[str, Field(max_length=50)]
+Title = Annotated[str, Field(max_length=1000)]
+Question = Annotated[str, Field(min_length=1, max_length=50_000, pattern=r"\S")]
+
+_Row = TypeVar("_Row")
+
+
+class Page(Form):
+    """A part of a list."""
+
+    offset: Offset = 0
+    limit: Annotated[int, Field(ge=1, le=500)] = 100
+
+
+class Listed(Answered):
+    """A part of a list, and where the next begins."""
+
+    total: int
+    next_offset: int | None
+
+
+def page_of(rows: Sequence[_Row], page: Page) -> tuple[Sequence[_Row], int | None]:
+    """The rows of a page, and where the next begins."""
+    shown = rows[page.offset : page.offset + page.limit]
+    end = page.offset + len(shown)
+    return shown, end if shown and end < len(rows) else None
+
+
+class DeletedAnswer(Answered):
+    """The ids of what was deleted."""
+
+    deleted: list[str]

@@ -19,7 +19,7 @@ from desktop_rag.core.conversation import (
     ThinkingDelta,
 )
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.server.asked import Asked
+from desktop_rag.features.server.access.callers import Asked
 from desktop_rag.features.server.filters.filter_chain import AnswerEvents, FilterChain
 from desktop_rag.features.server.refusals import Refusal
 

@@ -23,13 +23,17 @@ from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import ServerSettings
 from desktop_rag.features.server.access.access_rules import AccessRules
+from desktop_rag.features.server.access.access_tokens import TokenBook, TokenUses
 from desktop_rag.features.server.access.authority import Authority, RateLimits
 from desktop_rag.features.server.access.rights_address import RightsAddress
-from desktop_rag.features.server.access.token_book import TokenBook, TokenUses
 from desktop_rag.features.server.access.user_rights import UserRights
 from desktop_rag.features.server.admin.admin_routes import AdminRoutes
-from desktop_rag.features.server.filters.filter_chain import FilterChain, FilteredApp, NamedFilter
-from desktop_rag.features.server.filters.own_filters import own_filters
+from desktop_rag.features.server.filters.filter_chain import (
+    FilterChain,
+    FilteredApp,
+    NamedFilter,
+    own_filters,
+)
 from desktop_rag.features.server.filters.standard_filters import (
     LogFilter,
     RequestLog,

@@ -15,8 +15,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import ServerSwitched
 from desktop_rag.core.settings import ServerSettings, Settings
 from desktop_rag.features.server.access.access_rules import AccessRules
-from desktop_rag.features.server.access.access_tokens import Token, new_token
-from desktop_rag.features.server.access.token_book import TokenBook, TokenUses
+from desktop_rag.features.server.access.access_tokens import Token, TokenBook, TokenUses, new_token
 from desktop_rag.features.server.filters.standard_filters import RequestLog
 from desktop_rag.features.server.network.listening import check_port, own_names
 from desktop_rag.features.server.values.access_values import CertificateFacts, TokenWish
@@ -103,7 +102,7 @@ class ServerRecords:
 
     def filters(self) -> Sequence[str]:
         """The names of the filters of installed packages."""
-        from desktop_rag.features.server.filters.own_filters import installed_filters
+        from desktop_rag.features.server.filters.filter_chain import installed_filters
 
         return installed_filters()
 

@@ -21,7 +21,7 @@ def verbs() -> Verbs:
             "token": (
                 "cli.server_verbs:add_token", "Make, list and revoke tokens of other programs.",
             ),
-            "access": ("cli.access_verbs:add_access", access),
+            "access": ("cli.server_verbs:add_access", access),
             "mcp": ("cli.mcp_verb:add_mcp", mcp),
         },
     )  # fmt: skip

@@ -10,8 +10,7 @@ import pytest
 
 from desktop_rag.app import Services
 from desktop_rag.core.settings import ServerSettings, Settings
-from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
-from desktop_rag.features.server.access.token_book import TokenBook
+from desktop_rag.features.server.access.access_tokens import TokenBook, TokenScope, new_token
 from desktop_rag.features.server.services import ServerServices
 from desktop_rag.features.server.values.access_values import TokenWish
 from tests.conftest import services_over

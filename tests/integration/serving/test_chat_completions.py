@@ -133,7 +133,7 @@ def test_the_history_is_that_of_the_caller_and_nothing_is_stored(
 def test_an_answer_equals_that_of_the_window(client: openai.OpenAI, server: Server) -> None:
     chat = server.services.chat
     question = ask(client)
-    from desktop_rag.features.server.asked import message_of
+    from desktop_rag.features.server.access.callers import message_of
 
     asked = [message_of(Role.USER, QUESTION[0]["content"])]
     import threading

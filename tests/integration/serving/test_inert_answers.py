@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.features.server.access.access_tokens import new_token
-from desktop_rag.features.server.access.token_book import TokenBook
+from desktop_rag.features.server.access.access_tokens import TokenBook, new_token
 from desktop_rag.features.server.values.access_values import TokenWish
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer

@@ -6,9 +6,8 @@ import pytest
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.server.access.access_tokens import TokenScope
+from desktop_rag.features.server.access.access_tokens import TokenBook, TokenScope, TokenUses
 from desktop_rag.features.server.access.callers import Caller
-from desktop_rag.features.server.access.token_book import TokenBook, TokenUses
 from desktop_rag.features.server.library_calls import LibraryCalls
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer

@@ -13,8 +13,7 @@ import httpx2
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.server.access.access_tokens import TokenScope
-from desktop_rag.features.server.access.token_book import TokenBook
+from desktop_rag.features.server.access.access_tokens import TokenBook, TokenScope
 from desktop_rag.features.server.guards import request_guard
 from desktop_rag.features.server.services import ServerServices
 from tests.integration.serving.conftest import Serve, Server

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Outcome
-from desktop_rag.activity.event_files import EventFiles, LogLimits
-from desktop_rag.activity.event_log import EventLog
+from desktop_rag.activity.event_files import EventFiles, EventLog, LogLimits
 from desktop_rag.core.errors import AppError
 
 NOW = time.time()

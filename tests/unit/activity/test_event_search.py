@@ -19,8 +19,7 @@ from desktop_rag.activity.activity_event import (
     Outcome,
     Purpose,
 )
-from desktop_rag.activity.event_files import EventFiles
-from desktop_rag.activity.event_log import EventLog
+from desktop_rag.activity.event_files import EventFiles, EventLog
 from desktop_rag.activity.event_wording import KIND_NAMES, detail_of, setting_name, title_of
 from desktop_rag.core.language.translation import use_language
 from desktop_rag.core.settings import Settings

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.activity.event_files import EventFiles
-from desktop_rag.activity.event_log import EventLog
+from desktop_rag.activity.event_files import EventFiles, EventLog
 from desktop_rag.activity.event_wording import detail_of, title_of
 from desktop_rag.activity.recorder import LibraryRecorder, Recorder
 from desktop_rag.core.changes import Changes

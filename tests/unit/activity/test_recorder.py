@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Outcome, Purpose
-from desktop_rag.activity.event_files import EventFiles
-from desktop_rag.activity.event_log import EventLog
+from desktop_rag.activity.event_files import EventFiles, EventLog
 from desktop_rag.activity.recorder import Recorder
 from desktop_rag.core.errors import AppError, Cancelled, without_quotation
 from desktop_rag.core.library_events import Notice

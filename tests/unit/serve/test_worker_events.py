@@ -9,7 +9,7 @@ import pytest
 
 from desktop_rag.core.conversation import AnswerDone, AnswerWaits, Role, SourcesFound, TextDelta
 from desktop_rag.features.server import program_answers
-from desktop_rag.features.server.asked import message_of
+from desktop_rag.features.server.access.callers import message_of
 from desktop_rag.features.server.program_answers import FirstWords
 from desktop_rag.features.server.worker_events import Nothing, Workers
 

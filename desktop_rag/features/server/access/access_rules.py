@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import write_atomically
-from desktop_rag.features.server.access.token_book import RowFile
+from desktop_rag.features.server.access.access_tokens import RowFile
 from desktop_rag.features.server.values.access_values import ALGORITHMS, AccessRule
 from desktop_rag.models.endpoint_address import is_this_computer
 

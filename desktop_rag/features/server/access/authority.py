@@ -8,9 +8,8 @@ from contextlib import contextmanager
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.waits import MinuteLimits
-from desktop_rag.features.server.access.access_tokens import Token
+from desktop_rag.features.server.access.access_tokens import Token, TokenBook
 from desktop_rag.features.server.access.callers import Caller, Exchange
-from desktop_rag.features.server.access.token_book import TokenBook
 from desktop_rag.features.server.refusals import Refusal
 
 # Failed attempts of one address in a minute, before it has to wait.

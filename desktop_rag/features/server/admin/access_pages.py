@@ -8,22 +8,8 @@ from desktop_rag.features.server.access.access_tokens import (
     TokenScope,
     new_token,
 )
-from desktop_rag.features.server.admin.admin_visits import Answer, Moved, Shown, Visit, page
-from desktop_rag.features.server.admin.page_parts import (
-    button,
-    chip,
-    collection_names,
-    form,
-    form_field,
-    note,
-    question,
-    section,
-    select,
-    table,
-    text_area,
-    ticks,
-    when,
-)
+from desktop_rag.features.server.admin import page_parts as parts
+from desktop_rag.features.server.admin.page_parts import Answer, Moved, Shown, Visit, page
 from desktop_rag.features.server.html_writer import Html, joined, tag
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.serving import Serving
@@ -44,6 +30,8 @@ _ABOUT = (
 _KEY = "A public key in PEM, or a JWKS with several. Left empty, the key that is known stays."
 _ADDRESS = "The server asks there what a user may read: https, or http on its own computer."
 
+_NEW_RULE = AccessRule("", "", USUAL_ALGORITHMS, "", "", "")
+
 
 class AccessAdmin:
     """The rules that say which application decides about the readers of a collection."""
@@ -54,16 +42,16 @@ class AccessAdmin:
 
     @page(_PATH)
     def _list(self, visit: Visit) -> Shown:
-        names, rules = collection_names(self._library), self._rules.all()
+        names, rules = parts.collection_names(self._library), self._rules.all()
         ruled = {rule.collection_id for rule in rules}
         free = {key: name for key, name in names.items() if key not in ruled}
         rows = [_row(rule, names.get(rule.collection_id, "gone")) for rule in rules]
         heads = ("Collection", "Issuer", "Audience", "Algorithms", "Asked at", "")
-        added = self._form(visit, free) if free else note("Every collection has a rule.")
+        added = self._form(visit, free) if free else parts.note("Every collection has a rule.")
         body = joined(
-            note(_ABOUT),
-            table(heads, rows, empty="Every token reads the collections that it is for."),
-            section("New rule", added),
+            parts.note(_ABOUT),
+            parts.table(heads, rows, empty="Every token reads the collections that it is for."),
+            parts.section("New rule", added),
         )
         return Shown("Users of other applications", body)
 
@@ -75,28 +63,26 @@ class AccessAdmin:
         return Shown(f"Users who read “{name}”", body)
 
     def _form(
-        self, visit: Visit, collections: dict[str, str], rule: AccessRule | None = None
+        self, visit: Visit, collections: dict[str, str], rule: AccessRule = _NEW_RULE
     ) -> Html:
         algorithms = {name: name for name in ALGORITHMS}
-        return form(
+        return parts.form(
             visit, _PATH,
-            select("Collection", "collection", collections),
-            form_field("Issuer of the users’ tokens (iss)", "issuer", rule.issuer if rule else "",
-                  required=True, maxlength=1000),
-            form_field("Audience of the users’ tokens (aud)", "audience",
-                  rule.audience if rule else "",
-                  required=True, maxlength=1000),
-            form_field("Address of the application", "address", rule.address if rule else "",
-                  hint=_ADDRESS, required=True, maxlength=2000),
-            text_area("Public key of the users’ tokens", "key", hint=_KEY, rows=6),
-            ticks("Algorithms", "algorithm", algorithms,
-                  rule.algorithms if rule else USUAL_ALGORITHMS),
-            tag("p", button("Save")),
+            parts.select("Collection", "collection", collections),
+            parts.form_field("Issuer of the users’ tokens (iss)", "issuer", rule.issuer,
+                             required=True, maxlength=1000),
+            parts.form_field("Audience of the users’ tokens (aud)", "audience", rule.audience,
+                             required=True, maxlength=1000),
+            parts.form_field("Address of the application", "address", rule.address,
+                             hint=_ADDRESS, required=True, maxlength=2000),
+            parts.text_area("Public key of the users’ tokens", "key", hint=_KEY, rows=6),
+            parts.ticks("Algorithms", "algorithm", algorithms, rule.algorithms),
+            tag("p", parts.button("Save")),
         )  # fmt: skip
 
     @page(_PATH, "POST")
     def _set(self, visit: Visit) -> Moved:
-        collection_id, names = visit.sent("collection"), collection_names(self._library)
+        collection_id, names = visit.sent("collection"), parts.collection_names(self._library)
         if collection_id not in names:
             raise Refusal(400, "Choose a collection.")
         known = self._rules.of(collection_id)
@@ -121,13 +107,13 @@ class AccessAdmin:
         rule, name = self._rule(visit)
         if not visit.is_post:
             said = f"Let every token for “{name}” read all its documents again?"
-            return question(visit, "Remove a rule", said, "Remove", _PATH)
+            return parts.question(visit, "Remove a rule", said, "Remove", _PATH)
         self._rules.remove(rule.collection_id)
         return Moved(_PATH, f"Every token for “{name}” reads it again.")
 
     def _rule(self, visit: Visit) -> tuple[AccessRule, str]:
         rule = visit.one_of(self._rules.all(), "collection_id", "There is no such rule.")
-        names = collection_names(self._library)
+        names = parts.collection_names(self._library)
         return rule, names.get(rule.collection_id, "a collection that is gone")
 
 
@@ -140,7 +126,7 @@ def _row(rule: AccessRule, name: str) -> list[Html | str]:
 _TOKENS_PATH = "/admin/tokens"
 _MOST_DAYS = 36_500
 _MOST_PER_MINUTE = 1_000_000
-_ALLOWED = {
+_ALLOWED: dict[str, str] = {
     TokenScope.ASK: "ask questions",
     TokenScope.READ: "search and read documents",
     TokenScope.WRITE: "change documents",
@@ -160,28 +146,28 @@ class TokenAdmin:
     @page(_TOKENS_PATH)
     def _list(self, visit: Visit) -> Shown:
         uses = self._serving.uses.all()
-        names = collection_names(self._serving.library)
+        names = parts.collection_names(self._serving.library)
         rows = [_token_row(t, uses.get(t.token_id, 0.0), names) for t in self._serving.tokens.all()]
         heads = ("Token", "Allows", "Collections", "Web origins", "Rate", "Made", "Last used",
                  "Ends", "")  # fmt: skip
-        added = section("New token", self._form(visit, names))
-        body = joined(table(heads, rows, empty="There are no tokens yet."), added)
+        added = parts.section("New token", self._form(visit, names))
+        body = joined(parts.table(heads, rows, empty="There are no tokens yet."), added)
         return Shown("Tokens", body)
 
     def _form(self, visit: Visit, collections: dict[str, str]) -> Html:
-        return form(
+        return parts.form(
             visit, _TOKENS_PATH,
-            form_field("The program that will use it", "name", required=True, maxlength=80),
-            ticks("It may", "scope", {s.value: said for s, said in _ALLOWED.items()}, ["ask"]),
-            ticks("Only in these collections (none: all)", "collection", collections),
-            text_area("Web origins whose pages may use it", "origins",
+            parts.form_field("The program that will use it", "name", required=True, maxlength=80),
+            parts.ticks("It may", "scope", _ALLOWED, [TokenScope.ASK]),
+            parts.ticks("Only in these collections (none: all)", "collection", collections),
+            parts.text_area("Web origins whose pages may use it", "origins",
                       hint="One in each line, such as https://wiki.example", rows=2),
-            form_field("Most requests in a minute (0: no limit)", "rate",
+            parts.form_field("Most requests in a minute (0: no limit)", "rate",
                   str(DEFAULT_REQUESTS_PER_MINUTE), kind="number", min=0, max=_MOST_PER_MINUTE),
-            form_field("Ends after so many days (0: never)", "days", "0", kind="number", min=0,
-                  max=_MOST_DAYS),
-            ticks("Answers", "answers", _ANSWERS),
-            tag("p", button("Make token")),
+            parts.form_field("Ends after so many days (0: never)", "days", "0",
+                             kind="number", min=0, max=_MOST_DAYS),
+            parts.ticks("Answers", "answers", _ANSWERS),
+            tag("p", parts.button("Make token")),
         )  # fmt: skip
 
     @page(_TOKENS_PATH, "POST")
@@ -189,7 +175,7 @@ class TokenAdmin:
         scopes = tuple(s for s in visit.sent_all("scope") if s in list(TokenScope))
         if not scopes:
             raise Refusal(400, "Tick what the token may do.")
-        names = collection_names(self._serving.library)
+        names = parts.collection_names(self._serving.library)
         answers = visit.sent_all("answers")
         wish = TokenWish(
             visit.sent("name"), scopes,
@@ -202,7 +188,7 @@ class TokenAdmin:
         body = joined(
             tag("p", f"The token of “{token.name}”:"),
             tag("p", tag("code", secret, class_="secret")),
-            note(_ONCE),
+            parts.note(_ONCE),
             tag("p", tag("a", "Back to the tokens", href=_TOKENS_PATH)),
         )
         return Shown("A new token", body)
@@ -214,7 +200,7 @@ class TokenAdmin:
             said = f"Refuse “{token.name}” from now on? The program needs a new token to ask again."
             if token.token_id == visit.session.token.token_id:
                 said += " You are logged in with this token: you will be logged out."
-            return question(visit, "Revoke a token", said, "Revoke", _TOKENS_PATH)
+            return parts.question(visit, "Revoke a token", said, "Revoke", _TOKENS_PATH)
         self._serving.tokens.revoke(token.token_id)
         return Moved(_TOKENS_PATH, f"“{token.name}” is refused from now on.")
 
@@ -227,9 +213,9 @@ def _token_row(token: Token, used_at: float, collections: dict[str, str]) -> lis
         ", ".join(collections.get(i, "gone") for i in token.collection_ids) or "all",
         ", ".join(token.origins) or "none",
         f"{token.requests_per_minute:,} a minute" if token.requests_per_minute else "no limit",
-        when(token.created_at),
-        when(used_at),
-        chip("expired", "bad") if is_over else when(token.expires_at),
+        parts.when(token.created_at),
+        parts.when(used_at),
+        parts.chip("expired", "bad") if is_over else parts.when(token.expires_at),
         tag("a", "Revoke…", href=f"{_TOKENS_PATH}/{token.token_id}/revoke",
             aria_label=f"Revoke {token.name}"),
     ]  # fmt: skip

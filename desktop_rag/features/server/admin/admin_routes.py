@@ -22,17 +22,8 @@ from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.saved_prompts import LONGEST_NAME, SavedPrompt
 from desktop_rag.features.server.access.access_tokens import Token, TokenScope
 from desktop_rag.features.server.access.callers import Caller, Exchange
+from desktop_rag.features.server.admin import page_parts as parts
 from desktop_rag.features.server.admin.access_pages import AccessAdmin, TokenAdmin
-from desktop_rag.features.server.admin.admin_visits import (
-    AdminSessions,
-    Answer,
-    Handler,
-    Moved,
-    Shown,
-    Visit,
-    handlers_of,
-    page,
-)
 from desktop_rag.features.server.admin.assistant_pages import AssistantAdmin
 from desktop_rag.features.server.admin.collection_pages import (
     CollectionAdmin,
@@ -41,25 +32,13 @@ from desktop_rag.features.server.admin.collection_pages import (
 )
 from desktop_rag.features.server.admin.database_pages import DatabaseAdmin, LogAdmin
 from desktop_rag.features.server.admin.page_parts import (
-    STYLESHEET,
-    bar,
-    button,
-    chip,
-    figures,
-    filters,
-    form,
-    form_field,
-    framed,
-    note,
-    pager,
-    question,
-    rows_of_page,
-    section,
-    select,
-    table,
-    text_area,
-    ticks,
-    when,
+    AdminSessions,
+    Answer,
+    Handler,
+    Moved,
+    Shown,
+    Visit,
+    page,
 )
 from desktop_rag.features.server.guards.request_guard import Addresses
 from desktop_rag.features.server.html_writer import Child, Html, joined, tag
@@ -99,24 +78,26 @@ class UsageAdmin:
             (_seconds(whole.slowest_ms), "slowest"),
         ]
         body = joined(
-            filters(visit, select("Time", "days", _SPANS, days)),
-            figures(*shown),
-            section("By day", _table("Day", used.days)),
-            section("By token", _table("Token", used.tokens)),
-            note(_NOTE),
+            parts.filters(visit, parts.select("Time", "days", _SPANS, days)),
+            parts.figures(*shown),
+            parts.section("By day", _table("Day", used.days)),
+            parts.section("By token", _table("Token", used.tokens)),
+            parts.note(_NOTE),
         )
         return Shown("Usage", body)
 
 
 def _table(what: str, rows: Sequence[Usage]) -> Child:
     most = max((row.requests for row in rows), default=0)
-    return table((what, *_HEADS), [_row(row, most) for row in rows], empty="Nothing was asked yet.")
+    return parts.table(
+        (what, *_HEADS), [_row(row, most) for row in rows], empty="Nothing was asked yet."
+    )
 
 
 def _row(usage: Usage, most: int) -> Sequence[Child]:
     return [
         usage.label or "without a valid token",
-        joined(f"{usage.requests:,} ", bar(usage.requests / most)),
+        joined(f"{usage.requests:,} ", parts.bar(usage.requests / most)),
         f"{usage.answers:,}",
         f"{usage.refused:,}",
         f"{usage.errors:,}",
@@ -149,8 +130,8 @@ class PromptAdmin:
             for p in self._prompts.all()
         ]
         body = joined(
-            table(("Name", "Text"), rows, empty="There are no prompts."),
-            section("New prompt", _form(visit, SavedPrompt("", ""))),
+            parts.table(("Name", "Text"), rows, empty="There are no prompts."),
+            parts.section("New prompt", _form(visit, SavedPrompt("", ""))),
         )
         return Shown("Prompts", body)
 
@@ -174,7 +155,7 @@ class PromptAdmin:
         name = self._of(visit).name
         if not visit.is_post:
             said, back = f"Delete /{name} for good?", f"{_PROMPTS_PATH}/{name}"
-            return question(visit, "Delete a prompt", said, "Delete", back)
+            return parts.question(visit, "Delete a prompt", said, "Delete", back)
         self._prompts.delete(name)
         return Moved(_PROMPTS_PATH, f"/{name} was deleted.")
 
@@ -183,13 +164,13 @@ class PromptAdmin:
 
 
 def _form(visit: Visit, prompt: SavedPrompt) -> Html:
-    return form(
+    return parts.form(
         visit, _PROMPTS_PATH,
         tag("input", type="hidden", name="former", value=prompt.name),
-        form_field("Name", "name", prompt.name, required=True, maxlength=LONGEST_NAME),
-        text_area("Text", "text", prompt.text, rows=8),
-        note("A word in double braces, as {{topic}}, is asked for when the prompt is used."),
-        tag("p", button("Save")),
+        parts.form_field("Name", "name", prompt.name, required=True, maxlength=LONGEST_NAME),
+        parts.text_area("Text", "text", prompt.text, rows=8),
+        parts.note("A word in double braces, as {{topic}}, is asked for when the prompt is used."),
+        tag("p", parts.button("Save")),
     )  # fmt: skip
 
 
@@ -224,10 +205,10 @@ class OverviewAdmin:
             doing += f", {progress.files_done:,} of {progress.files_total:,} files"
         body = joined(
             tag("ul", [_figure(*figure) for figure in numbers], class_="figures"),
-            section(
+            parts.section(
                 "Documents by state",
                 tag("p", doing + "."),
-                table(("State", "Documents"), states, empty="There are no documents yet."),
+                parts.table(("State", "Documents"), states, empty="There are no documents yet."),
             ),
         )
         return Shown("Overview", body)
@@ -239,7 +220,8 @@ def _figure(label: str, number: int, path: str) -> Html:
 
 _MODELS_PATH = "/admin/models"
 _MODELS_OF = f"{_MODELS_PATH}/{{token_id}}"
-_NAMED = note(
+_WITHOUT_TICK = "Without a tick it may ask all that are exposed, also those that come later."
+_NAMED = parts.note(
     "Models of your endpoints are answered without documents. They are exposed to the tokens that"
     " name them, or to all by the setting of the server."
 )
@@ -268,11 +250,13 @@ class ModelAdmin:
             for t in asking
         ]  # fmt: skip
         body = joined(
-            table(("Name", "Title", "Kind", "Asked by"), rows, empty="There are no models."),
+            parts.table(("Name", "Title", "Kind", "Asked by"), rows, empty="There are no models."),
             _NAMED,
-            section(
+            parts.section(
                 "By token",
-                table(("Token", "May ask", "Models", ""), of_tokens, empty="No token may ask."),
+                parts.table(
+                    ("Token", "May ask", "Models", ""), of_tokens, empty="No token may ask."
+                ),
             ),
         )
         return Shown("Models and assistants", body)
@@ -282,11 +266,11 @@ class ModelAdmin:
         token = self._token(visit)
         choices = {n.key: f"{n.name} – {n.title} ({_kind(n)})" for n in self._serving.names.all()}
         gone = {key: f"{key} (gone)" for key in token.models if key not in choices}
-        body = form(
+        body = parts.form(
             visit, f"{_MODELS_PATH}/{token.token_id}",
-            note("Without a tick it may ask all that are exposed, also those that come later."),
-            ticks("It may ask only", "model", choices | gone, token.models),
-            tag("p", button("Save"), " ", tag("a", "Cancel", href=_MODELS_PATH)),
+            parts.note(_WITHOUT_TICK),
+            parts.ticks("It may ask only", "model", choices | gone, token.models),
+            tag("p", parts.button("Save"), " ", tag("a", "Cancel", href=_MODELS_PATH)),
         )  # fmt: skip
         return Shown(f"What “{token.name}” may ask", body)
 
@@ -331,19 +315,19 @@ class FeedbackAdmin:
             for model in sorted({model for model, _ in numbers})
         ]
         rows = [
-            (when(e.at), chip(e.subject, _KINDS.get(e.subject, "")), titles.get(e.chat_id, ""),
-             e.model)
-            for e in given[rows_of_page(visit, given)]
+            (parts.when(e.at), parts.chip(e.subject, _KINDS.get(e.subject, "")),
+             titles.get(e.chat_id, ""), e.model)
+            for e in given[parts.rows_of_page(visit, given)]
         ]  # fmt: skip
         body = joined(
-            table(("Model", *(kind.capitalize() for kind in _KINDS)), models,
+            parts.table(("Model", *(kind.capitalize() for kind in _KINDS)), models,
                   empty="Nobody has said anything about answers yet."),
-            section(
+            parts.section(
                 "One by one",
-                table(("When", "Said", "Chat", "Model"), rows, empty="Nothing yet."),
-                pager(visit, len(given)),
+                parts.table(("When", "Said", "Chat", "Model"), rows, empty="Nothing yet."),
+                parts.pager(visit, len(given)),
             ),
-            note("Every change is listed; the last one about an answer counts."),
+            parts.note("Every change is listed; the last one about an answer counts."),
         )  # fmt: skip
         return Shown("Feedback", body)
 
@@ -373,18 +357,18 @@ def login_page(fault: str = "") -> Html:
     said = tag("p", fault, class_="said bad", role="alert") if fault else None
     asked = tag(
         "form",
-        form_field("Admin token", "token", kind="password", autocomplete="off", required=True,
+        parts.form_field("Admin token", "token", kind="password", autocomplete="off", required=True,
               maxlength=200),
-        tag("p", button("Log in")),
+        tag("p", parts.button("Log in")),
         method="post", action="/admin/login", class_="login",
     )  # fmt: skip
-    hint = note(
+    hint = parts.note(
         "A token that allows everything. Make one under Settings → Advanced → Other programs, or"
         " with ",
         tag("code", "desktop-rag token add NAME --allow admin"),
         ".",
     )
-    return framed("Log in", joined(said, asked, hint), None)
+    return parts.framed("Log in", joined(said, asked, hint), None)
 
 
 _HEADERS = {
@@ -422,7 +406,7 @@ class AdminRoutes:
         # Browsers send a cookie to every port of a host: two servers must not share a name.
         self._cookie = f"desktop-rag-admin-{addresses.port}"
         self._sessions = AdminSessions(serving.authority.is_admin)
-        pages = [(title, handlers_of(page)) for title, page in admin_pages(serving)]
+        pages = [(title, parts.handlers_of(page)) for title, page in admin_pages(serving)]
         self._handlers = [each for _, handlers in pages for each in handlers]
         # The first that a page answers is the page itself.
         self._listed = [(handlers[0][0], title) for title, handlers in pages]
@@ -435,7 +419,7 @@ class AdminRoutes:
         ]
         unknown = self._endpoint(partial(self._behind_login, _unknown))
         return [
-            Route(STYLESHEET, _style, methods=["GET"]),
+            Route(parts.STYLESHEET, _style, methods=["GET"]),
             Route(_LOGIN, self._endpoint(self._log_in), methods=["GET", "POST"]),
             Route("/admin/logout", self._endpoint(self._log_out), methods=["POST"]),
             *pages,
@@ -493,7 +477,7 @@ class AdminRoutes:
             if answer.said:
                 session.said.append(answer.said)
             return RedirectResponse(answer.path, _SEE_OTHER)
-        page = framed(answer.title, answer.body, visit, self._listed)
+        page = parts.framed(answer.title, answer.body, visit, self._listed)
         return HTMLResponse(page, answer.status)
 
     def _refused(self, refusal: Refusal, visit: Visit, asked: _Asked) -> Response:
@@ -541,7 +525,7 @@ def _refused(
     refusal: Refusal, visit: Visit | None = None, pages: Sequence[tuple[str, str]] = ()
 ) -> Response:
     body = tag("p", refusal.message, class_="said bad", role="alert")
-    page = framed("This can’t be done", body, visit, pages)
+    page = parts.framed("This can’t be done", body, visit, pages)
     return HTMLResponse(page, refusal.status, retry_header(refusal))
 
 

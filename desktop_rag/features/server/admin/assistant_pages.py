@@ -4,19 +4,8 @@ from typing import Any
 
 from desktop_rag.core.assistant import LONGEST_NAME
 from desktop_rag.features.server.access.callers import Caller
-from desktop_rag.features.server.admin.admin_visits import Answer, Moved, Shown, Visit, page
-from desktop_rag.features.server.admin.page_parts import (
-    button,
-    collection_names,
-    form,
-    form_field,
-    question,
-    section,
-    select,
-    table,
-    text_area,
-    ticks,
-)
+from desktop_rag.features.server.admin import page_parts as parts
+from desktop_rag.features.server.admin.page_parts import Answer, Moved, Shown, Visit, page
 from desktop_rag.features.server.html_writer import Html, joined, tag
 from desktop_rag.features.server.readable_library import ReadableLibrary
 from desktop_rag.features.server.rest.assistant_calls import (
@@ -35,6 +24,10 @@ _ANSWERS = {
     _MEMORY: "use liked answers as examples",
 }
 _RAILS = "A bundled set such as grounding, or a folder that another assistant uses."
+_NEW = AssistantAnswer(
+    id="", name="", instructions="", endpoint="", model="", collections=[], filters="", rails="",
+    is_open=False, uses_memory=True,
+)  # fmt: skip
 
 
 class AssistantAdmin:
@@ -46,7 +39,7 @@ class AssistantAdmin:
 
     @page(_PATH)
     def _list(self, visit: Visit) -> Shown:
-        names = collection_names(self._serving.library)
+        names = parts.collection_names(self._serving.library)
         rows = [
             (
                 tag("a", each.name, href=f"{_PATH}/{each.id}"),
@@ -56,8 +49,10 @@ class AssistantAdmin:
             )
             for each in self._all(visit)
         ]
-        listed = table(("Assistant", "Model", "Collections", "Rails"), rows, empty="None yet.")
-        added = section("New assistant", self._form(visit, _PATH, None))
+        listed = parts.table(
+            ("Assistant", "Model", "Collections", "Rails"), rows, empty="None yet."
+        )
+        added = parts.section("New assistant", self._form(visit, _PATH))
         return Shown("Assistants", joined(listed, added))
 
     @page(_ONE)
@@ -84,31 +79,29 @@ class AssistantAdmin:
         assistant = self._of(visit)
         if not visit.is_post:
             said = f"Delete “{assistant.name}”? Its chats and documents stay."
-            return question(visit, "Delete an assistant", said, "Delete", f"{_PATH}/{assistant.id}")
+            return parts.question(
+                visit, "Delete an assistant", said, "Delete", f"{_PATH}/{assistant.id}"
+            )
         self._calls.delete_assistant(_caller(visit), assistant.id)
         return Moved(_PATH, f"“{assistant.name}” was deleted.")
 
-    def _form(self, visit: Visit, action: str, known: AssistantAnswer | None) -> Html:
+    def _form(self, visit: Visit, action: str, known: AssistantAnswer = _NEW) -> Html:
         endpoints = self._serving.chat.models.settings.endpoints
         choices = {"": "as in the settings"} | {e.base_url: e.label for e in endpoints}
-        on = [_MEMORY] if not known else [
-            name for name in _ANSWERS if getattr(known, name)
-        ]  # fmt: skip
-        return form(
+        on = [name for name in _ANSWERS if getattr(known, name)]
+        return parts.form(
             visit, action,
-            form_field("Name", "name", known.name if known else "", required=True,
-                       maxlength=LONGEST_NAME),
-            text_area("Instructions", "instructions", known.instructions if known else "", rows=6),
-            select("Endpoint", "endpoint", choices, known.endpoint if known else ""),
-            form_field("Model (that of the endpoint if empty)", "model",
-                       known.model if known else ""),
-            ticks("Asks only these collections (none: all)", "collection",
-                  collection_names(self._serving.library), known.collections if known else ()),
-            form_field("Filters of every question", "filters", known.filters if known else "",
-                       hint="such as type:pdf after:2024"),
-            form_field("Rails", "rails", known.rails if known else "", hint=_RAILS),
-            ticks("It may", "answers", _ANSWERS, on),
-            tag("p", button("Save" if known else "Make assistant")),
+            parts.form_field("Name", "name", known.name, required=True, maxlength=LONGEST_NAME),
+            parts.text_area("Instructions", "instructions", known.instructions, rows=6),
+            parts.select("Endpoint", "endpoint", choices, known.endpoint),
+            parts.form_field("Model (that of the endpoint if empty)", "model", known.model),
+            parts.ticks("Asks only these collections (none: all)", "collection",
+                        parts.collection_names(self._serving.library), known.collections),
+            parts.form_field("Filters of every question", "filters", known.filters,
+                             hint="such as type:pdf after:2024"),
+            parts.form_field("Rails", "rails", known.rails, hint=_RAILS),
+            parts.ticks("It may", "answers", _ANSWERS, on),
+            tag("p", parts.button("Save" if known.id else "Make assistant")),
         )  # fmt: skip
 
     def _all(self, visit: Visit) -> list[AssistantAnswer]:

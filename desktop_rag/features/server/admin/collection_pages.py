@@ -7,25 +7,8 @@ from pathlib import Path
 from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source, WebLinks
 from desktop_rag.features.server.access.callers import Caller
-from desktop_rag.features.server.admin.admin_visits import Answer, Moved, Shown, Visit, page
-from desktop_rag.features.server.admin.page_parts import (
-    PAGE_ROWS,
-    button,
-    chip,
-    collection_names,
-    filters,
-    form,
-    form_field,
-    note,
-    pager,
-    question,
-    rows_of_page,
-    section,
-    select,
-    table,
-    text_area,
-    when,
-)
+from desktop_rag.features.server.admin import page_parts as parts
+from desktop_rag.features.server.admin.page_parts import Answer, Moved, Shown, Visit, page
 from desktop_rag.features.server.html_writer import Child, Html, joined, tag
 from desktop_rag.features.server.readable_library import ReadableLibrary
 from desktop_rag.features.server.refusals import Refusal
@@ -61,10 +44,10 @@ class CollectionAdmin:
         sources = self._library.sources.all()
         rows = [self._row(each, sources) for each in self._library.collections.all()]
         heads = ("Collection", "Sources", "Documents", "Searchable", "Unread", "Failed", "Model")
-        listed = table(heads, rows, empty="There are no collections yet.")
-        name = form_field("Name", "name", required=True, maxlength=80)
-        added = form(visit, _PATH, name, tag("p", button("Add collection")))
-        return Shown("Collections", joined(listed, section("New collection", added)))
+        listed = parts.table(heads, rows, empty="There are no collections yet.")
+        name = parts.form_field("Name", "name", required=True, maxlength=80)
+        added = parts.form(visit, _PATH, name, tag("p", parts.button("Add collection")))
+        return Shown("Collections", joined(listed, parts.section("New collection", added)))
 
     def _row(self, collection: Collection, sources: Sequence[Source]) -> list[str]:
         own = [s for s in sources if s.collection_id == collection.collection_id]
@@ -90,55 +73,55 @@ class CollectionAdmin:
         ]
         rows = [
             (s.name, s.state.value, f"{self._library.documents.counts(s.source_id).total:,}",
-             when(s.added_at))
+             parts.when(s.added_at))
             for s in own
         ]  # fmt: skip
         body = joined(self._sources(visit, path, rows), self._settings(visit, path, collection))
         return Shown(collection.name, body)
 
     def _sources(self, visit: Visit, path: str, rows: Sequence[Sequence[Child]]) -> Html:
-        return section(
+        return parts.section(
             "Sources",
-            table(("Source", "State", "Documents", "Added"), rows, empty="No sources yet."),
-            form(visit, f"{path}/look", tag("p", button("Look for changes now"))),
-            form(
+            parts.table(("Source", "State", "Documents", "Added"), rows, empty="No sources yet."),
+            parts.form(visit, f"{path}/look", tag("p", parts.button("Look for changes now"))),
+            parts.form(
                 visit, f"{path}/folder",
-                form_field("Folder of this computer", "folder", required=True, hint=_FOLDER),
-                tag("p", button("Add folder")),
+                parts.form_field("Folder of this computer", "folder", required=True, hint=_FOLDER),
+                tag("p", parts.button("Add folder")),
             ),
-            form(
+            parts.form(
                 visit, f"{path}/links",
-                text_area("Web pages", "urls", hint=_LINKS),
-                form_field("Most pages", "pages", "100", kind="number", min=1, max=10_000),
-                tag("p", button("Add web pages")),
+                parts.text_area("Web pages", "urls", hint=_LINKS),
+                parts.form_field("Most pages", "pages", "100", kind="number", min=1, max=10_000),
+                tag("p", parts.button("Add web pages")),
             ),
         )  # fmt: skip
 
     def _settings(self, visit: Visit, path: str, collection: Collection) -> Html:
         chunking = collection.chunking
-        return section(
+        return parts.section(
             "Settings",
-            form(
+            parts.form(
                 visit, f"{path}/cutting",
-                select("Pieces follow", "method", _METHODS, chunking.method),
-                form_field("Tokens of a piece (0: as the model takes)", "most",
+                parts.select("Pieces follow", "method", _METHODS, chunking.method),
+                parts.form_field("Tokens of a piece (0: as the model takes)", "most",
                            str(chunking.max_tokens), kind="number", min=0, max=8192),
-                form_field("Tokens repeated in the next", "overlap",
+                parts.form_field("Tokens repeated in the next", "overlap",
                            str(chunking.overlap_tokens), kind="number", min=0, max=128),
-                select("Embedding model", "embedder", self._embedders(), collection.embedder),
-                note("Documents follow in the background; until then the old pieces answer."),
-                tag("p", button("Save")),
+                parts.select("Embedding model", "embedder", self._embedders(), collection.embedder),
+                parts.note("Documents follow in the background; until then the old pieces answer."),
+                tag("p", parts.button("Save")),
             ),
-            form(
+            parts.form(
                 visit, path,
-                form_field("Name", "name", collection.name, required=True, maxlength=80),
-                tag("p", button("Rename")),
+                parts.form_field("Name", "name", collection.name, required=True, maxlength=80),
+                tag("p", parts.button("Rename")),
             ),
-            form(
+            parts.form(
                 visit, f"{path}/hosts",
-                text_area("Hosts of the local network that its links may name", "hosts",
+                parts.text_area("Hosts of the local network that its links may name", "hosts",
                           "\n".join(collection.intranet_hosts), hint=_HOSTS),
-                tag("p", button("Save")),
+                tag("p", parts.button("Save")),
             ),
             tag("p", tag("a", "Remove this collection…", href=f"{path}/remove")),
         )  # fmt: skip
@@ -213,7 +196,7 @@ class CollectionAdmin:
                 " are not touched."
             )
             back = f"{_PATH}/{collection.collection_id}"
-            return question(visit, "Remove a collection", said, "Remove", back)
+            return parts.question(visit, "Remove a collection", said, "Remove", back)
         self._library.collections.remove(collection.collection_id)
         return Moved(_PATH, f"“{collection.name}” was removed.")
 
@@ -237,15 +220,15 @@ class CrawlAdmin:
 
     @page(_CRAWL_PATH)
     def _list(self, visit: Visit) -> Shown:
-        names = collection_names(self._library)
+        names = parts.collection_names(self._library)
         rows = [
             self._row(visit, source, links, names.get(source.collection_id, ""))
             for source in self._library.sources.all()
             if (links := source.links)
         ]
         heads = ("Link", "Collection", "State", "Pages", "Refused", "Last run", "Next run", "")
-        listed = table(heads, rows, empty="No web pages are in the library.")
-        how = note("Links are added on the page of a collection.")
+        listed = parts.table(heads, rows, empty="No web pages are in the library.")
+        how = parts.note("Links are added on the page of a collection.")
         return Shown("Crawls", joined(listed, how))
 
     def _row(
@@ -257,12 +240,12 @@ class CrawlAdmin:
         return [
             tag("a", source.name, href=path),
             collection,
-            chip("waiting", "wait") if not source.refreshed_at else source.state.value,
+            parts.chip("waiting", "wait") if not source.refreshed_at else source.state.value,
             f"{counts.searchable:,} of at most {links.page_limit:,}",
             f"{refused:,}",
-            when(source.refreshed_at),
+            parts.when(source.refreshed_at),
             _next_run(source, links),
-            form(visit, f"{path}/run", button("Run now", about=source.name)),
+            parts.form(visit, f"{path}/run", parts.button("Run now", about=source.name)),
         ]
 
     @page(_ONE_CRAWL)
@@ -271,17 +254,17 @@ class CrawlAdmin:
         path = f"{_CRAWL_PATH}/{source.source_id}"
         pages = self._library.documents.all(source_id=source.source_id)
         refused = [d for d in pages if d.state in _REFUSED]
-        rows = [_refused_row(d) for d in refused[rows_of_page(visit, refused)]]
-        last, following = when(source.refreshed_at), _next_run(source, links)
+        rows = [_refused_row(d) for d in refused[parts.rows_of_page(visit, refused)]]
+        last, following = parts.when(source.refreshed_at), _next_run(source, links)
         body = joined(
             tag("p", "Last run: ", last, ". Next: ", following, "."),
-            form(visit, f"{path}/run", tag("p", button("Run now"))),
-            section("Links", tag("ul", [tag("li", url) for url in links.urls])),
+            parts.form(visit, f"{path}/run", tag("p", parts.button("Run now"))),
+            parts.section("Links", tag("ul", [tag("li", url) for url in links.urls])),
             *_report(self._library.sources.crawls().get(source.source_id)),
-            section(
+            parts.section(
                 "Refused pages",
-                table(("Page", "State", "Reason"), rows, empty="No page was refused."),
-                pager(visit, len(refused)),
+                parts.table(("Page", "State", "Reason"), rows, empty="No page was refused."),
+                parts.pager(visit, len(refused)),
             ),
         )
         return Shown(source.name, body)
@@ -304,7 +287,7 @@ def _next_run(source: Source, links: WebLinks) -> Child:
         return "only on request"
     if not source.refreshed_at:
         return "soon"
-    return when(source.refreshed_at + links.refresh_hours * _HOUR_S)
+    return parts.when(source.refreshed_at + links.refresh_hours * _HOUR_S)
 
 
 def _report(report: CrawlReport | None) -> Sequence[Child]:
@@ -313,8 +296,8 @@ def _report(report: CrawlReport | None) -> Sequence[Child]:
     cut = "A limit left pages out." if report.is_cut_off else ""
     rows: list[Sequence[Child]] = [
         ("State", report.state.value),
-        ("Began", when(report.began_at)),
-        ("Ended", when(report.ended_at) if report.ended_at else "–"),
+        ("Began", parts.when(report.began_at)),
+        ("Ended", parts.when(report.ended_at) if report.ended_at else "–"),
         ("Requests", f"{report.requests:,}"),
         ("Pages read", f"{report.pages:,}, of them {report.fresh:,} new or changed"),
         ("Copies", f"{report.copies:,}"),
@@ -323,11 +306,11 @@ def _report(report: CrawlReport | None) -> Sequence[Child]:
     ]
     refused = [(refusal.url, refusal.reason) for refusal in report.refused[:_MOST_REFUSALS]]
     more = report.refused_count - len(refused)
-    found: list[Child] = [section("Last fetching", table(("", ""), rows, empty=""))]
+    found: list[Child] = [parts.section("Last fetching", parts.table(("", ""), rows, empty=""))]
     if refused:
-        rest = note(f"and {more:,} more") if more > 0 else None
-        addresses = table(("Address", "Reason"), refused, empty="")
-        found.append(section("Addresses that were not read", addresses, rest))
+        rest = parts.note(f"and {more:,} more") if more > 0 else None
+        addresses = parts.table(("Address", "Reason"), refused, empty="")
+        found.append(parts.section("Addresses that were not read", addresses, rest))
     return found
 
 
@@ -355,29 +338,30 @@ class DocumentAdmin:
 
     @page(_DOCUMENTS)
     def _list(self, visit: Visit) -> Shown:
-        collections = collection_names(self._library)
+        collections = parts.collection_names(self._library)
         of_source = {s.source_id: s.collection_id for s in self._library.sources.all()}
         every = [d for d in self._library.documents.all() if d.source_id in of_source]
         found = [
             d for d in every
             if _fits(d, visit) and visit.asked("collection") in ("", of_source[d.source_id])
         ]  # fmt: skip
-        shown = found[rows_of_page(visit, found)]
+        shown = found[parts.rows_of_page(visit, found)]
         rows = [self._row(d, collections[of_source[d.source_id]]) for d in shown]
         heads = ("", "Document", "State", "Reason", "Collection", "Pieces", "Read")
         body = joined(
             _filters(visit, collections, every),
-            form(
+            parts.form(
                 visit, f"{_DOCUMENTS}/again",
-                table(heads, rows, empty="No document fits."),
-                pager(visit, len(found)),
+                parts.table(heads, rows, empty="No document fits."),
+                parts.pager(visit, len(found)),
                 tag(
-                    "p", button("Read ticked again"), " ",
+                    "p", parts.button("Read ticked again"), " ",
                     tag("button", "Remove ticked…", type="submit", class_="danger",
                         formaction=f"{_DOCUMENTS}/remove"),
                 ) if rows else None,
             ),
-            form(visit, f"{_DOCUMENTS}/failed", tag("p", button("Read all failed ones again"))),
+            parts.form(visit, f"{_DOCUMENTS}/failed",
+                       tag("p", parts.button("Read all failed ones again"))),
         )  # fmt: skip
         return Shown("Documents", body)
 
@@ -394,11 +378,11 @@ class DocumentAdmin:
                 tag("a", name, href=f"{_DOCUMENTS}/{document.document_id}"),
                 tag("small", f"{where} {document.part}".strip()),
             ),
-            chip(document.state.value, _TONES.get(document.state, "")),
+            parts.chip(document.state.value, _TONES.get(document.state, "")),
             document.reason,
             collection,
             f"{document.chunk_count:,}",
-            when(document.indexed_at),
+            parts.when(document.indexed_at),
         ]
 
     @page(f"{_DOCUMENTS}/{{document_id}}")
@@ -416,19 +400,23 @@ class DocumentAdmin:
             ("Language", document.language),
             ("Tags", ", ".join(document.all_tags)),
             ("Pieces", f"{document.chunk_count:,}"),
-            ("Read", when(document.indexed_at)),
+            ("Read", parts.when(document.indexed_at)),
         ]
-        head = table(("Field", "Value"), [row for row in rows if row[1]], empty="")
-        again = form(
+        head = parts.table(("Field", "Value"), [row for row in rows if row[1]], empty="")
+        again = parts.form(
             visit, f"{_DOCUMENTS}/again",
             tag("input", type="hidden", name="document", value=document.document_id),
-            tag("p", button("Read again"), " ",
+            tag("p", parts.button("Read again"), " ",
                 tag("button", "Remove…", type="submit", class_="danger",
                     formaction=f"{_DOCUMENTS}/remove")),
         )  # fmt: skip
-        cut = note(f"The first {_SHOWN_TEXT:,} characters.") if len(text) > _SHOWN_TEXT else None
-        shown = tag("pre", text[:_SHOWN_TEXT]) if text else note("There is none.")
-        body = joined(head, again, section("Text", cut, shown))
+        cut = (
+            parts.note(f"The first {_SHOWN_TEXT:,} characters.")
+            if len(text) > _SHOWN_TEXT
+            else None
+        )
+        shown = tag("pre", text[:_SHOWN_TEXT]) if text else parts.note("There is none.")
+        body = joined(head, again, parts.section("Text", cut, shown))
         return Shown(document.title or document.name, body)
 
     # --- what is done ----------------------------------------------------------------------
@@ -452,11 +440,11 @@ class DocumentAdmin:
             number = self._gone(documents)
             return Moved(_DOCUMENTS, f"{number:,} documents were removed from the library.")
         pages = sum(1 for d in documents if d.url)
-        body = form(
+        body = parts.form(
             visit, f"{_DOCUMENTS}/remove",
             tag("p", f"Remove {len(documents):,} documents from the library, and leave their files"
                      " out from now on? The files on the disk are not touched."),
-            note(f"{pages:,} of them are web pages: these stay until their link is removed.")
+            parts.note(f"{pages:,} of them are web pages: these stay until their link is removed.")
             if pages else None,
             tag("ul", [tag("li", d.title or d.name) for d in documents]),
             [tag("input", type="hidden", name="document", value=each) for each in ticked],
@@ -477,7 +465,7 @@ class DocumentAdmin:
 
 
 def _ticked(visit: Visit) -> tuple[str, ...]:
-    ticked = visit.sent_all("document")[:PAGE_ROWS]
+    ticked = visit.sent_all("document")[: parts.PAGE_ROWS]
     if not ticked:
         raise Refusal(400, "No document is ticked.")
     return ticked
@@ -496,14 +484,15 @@ def _fits(document: Document, visit: Visit) -> bool:
 def _filters(visit: Visit, collections: dict[str, str], every: Sequence[Document]) -> Html:
     reasons = Counter(d.reason for d in every if d.reason).most_common(_MOST_REASONS)
     states = {state.name: state.value for state in DocumentState}
-    return filters(
+    return parts.filters(
         visit,
-        form_field("Name or place", "name", visit.asked("name")),
-        select("State", "state", {"": "any"} | states, visit.asked("state")),
-        select(
+        parts.form_field("Name or place", "name", visit.asked("name")),
+        parts.select("State", "state", {"": "any"} | states, visit.asked("state")),
+        parts.select(
             "Reason", "reason",
             {"": "any"} | {reason: f"{reason} ({number:,})" for reason, number in reasons},
             visit.asked("reason"),
         ),
-        select("Collection", "collection", {"": "all"} | collections, visit.asked("collection")),
+        parts.select("Collection", "collection", {"": "all"} | collections,
+                     visit.asked("collection")),
     )  # fmt: skip

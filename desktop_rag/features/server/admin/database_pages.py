@@ -16,22 +16,8 @@ from desktop_rag.core.server_state import (
     replica_in_words,
     size_in_words,
 )
-from desktop_rag.features.server.admin.admin_visits import Shown, Visit, page
-from desktop_rag.features.server.admin.page_parts import (
-    PAGE_ROWS,
-    bar,
-    chip,
-    figures,
-    filters,
-    form_field,
-    note,
-    pager,
-    rows_of_page,
-    section,
-    select,
-    table,
-    when,
-)
+from desktop_rag.features.server.admin import page_parts as parts
+from desktop_rag.features.server.admin.page_parts import Shown, Visit, page
 from desktop_rag.features.server.html_writer import Child, Html, joined, tag
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.serving import Serving
@@ -73,22 +59,24 @@ class DatabaseAdmin:
             raise Refusal(404, "The library is a file of this computer.")
         body = joined(
             _figures(state),
-            note(
+            parts.note(
                 f"PostgreSQL {state.server_version} with pgvector {state.vector_version}."
                 " Numbers of rows are estimates of the server."
             ),
-            section("Size", _sizes(state)),
-            section("Indexes", _indexes(state.indexes), _postings(state)),
-            section("Replica", tag("p", replica_in_words(state.replica))) if state.replica else "",
-            section("Slow searches", note(_SEARCHES_NOTE), _searches(state)),
-            section("Slow statements", *_statements(state)),
+            parts.section("Size", _sizes(state)),
+            parts.section("Indexes", _indexes(state.indexes), _postings(state)),
+            parts.section("Replica", tag("p", replica_in_words(state.replica)))
+            if state.replica
+            else "",
+            parts.section("Slow searches", parts.note(_SEARCHES_NOTE), _searches(state)),
+            parts.section("Slow statements", *_statements(state)),
         )
         return Shown("Database", body)
 
 
 def _figures(state: ServerState) -> Html:
     used = state.connections
-    return figures(
+    return parts.figures(
         (size_in_words(state.size_bytes), "with indexes"),
         (f"{used.all:,} of {used.most:,}", "connections"),
         (f"{used.own:,}", "of the library's role"),
@@ -104,12 +92,12 @@ def _sizes(state: ServerState) -> Html:
             f"{part.rows:,}",
             size_in_words(part.table_bytes),
             size_in_words(part.index_bytes),
-            joined(f"{size_in_words(_size(part))} ", bar(_size(part) / most)),
+            joined(f"{size_in_words(_size(part))} ", parts.bar(_size(part) / most)),
         )
         for part in state.parts
     ]
     heads = ("Part", "Rows", "Table", "Indexes", "Together")
-    return table(heads, rows, empty="There are no tables.")
+    return parts.table(heads, rows, empty="There are no tables.")
 
 
 def _size(part: PartSize) -> int:
@@ -128,14 +116,14 @@ def _indexes(indexes: Sequence[VectorIndex]) -> Html:
         for index in indexes
     ]
     heads = ("Vectors of", "Number", "Index", "Size", "What that means")
-    return table(heads, rows, empty="No model has vectors yet.")
+    return parts.table(heads, rows, empty="No model has vectors yet.")
 
 
 def _state(index: VectorIndex) -> Child:
-    shown = chip(index.state.value, _TONES[index.state])
+    shown = parts.chip(index.state.value, _TONES[index.state])
     if index.share is None:
         return shown
-    return joined(shown, f" {index.share:.0%} ", bar(index.share))
+    return joined(shown, f" {index.share:.0%} ", parts.bar(index.share))
 
 
 def _postings(state: ServerState) -> Html:
@@ -145,23 +133,23 @@ def _postings(state: ServerState) -> Html:
         f" to be, {postings.deleted_passages:,} deleted passages are still among them. They are"
         " merged when nothing else is to be done."
     )
-    return note(said)
+    return parts.note(said)
 
 
 def _searches(state: ServerState) -> Html:
-    rows = [(when(s.at), s.kind, f"{s.milliseconds:,.0f} ms") for s in state.searches]
-    return table(("When", "Searched by", "Time"), rows, empty="Nothing was searched yet.")
+    rows = [(parts.when(s.at), s.kind, f"{s.milliseconds:,.0f} ms") for s in state.searches]
+    return parts.table(("When", "Searched by", "Time"), rows, empty="Nothing was searched yet.")
 
 
 def _statements(state: ServerState) -> Sequence[Html]:
     if state.statements is None:
-        return [tag("p", STATEMENTS_TITLE), note(STATEMENTS_HINT)]
+        return [tag("p", STATEMENTS_TITLE), parts.note(STATEMENTS_HINT)]
     rows = [
         (tag("code", s.text), f"{s.mean_ms:,.1f} ms", f"{s.slowest_ms:,.1f} ms", f"{s.calls:,}")
         for s in state.statements
     ]
     heads = ("Statement", "Mean", "Slowest", "Calls")
-    return [note(_STATEMENTS_NOTE), table(heads, rows, empty="None is recorded yet.")]
+    return [parts.note(_STATEMENTS_NOTE), parts.table(heads, rows, empty="None is recorded yet.")]
 
 
 _PATH = "/admin/log"
@@ -193,52 +181,58 @@ class LogAdmin:
     @page(_PATH)
     def _show(self, visit: Visit) -> Shown:
         tokens = {token.token_id: token.name for token in self._serving.tokens.all()}
-        chosen = filters(
+        chosen = parts.filters(
             visit,
-            select("Show", "kind", _SHOWN, visit.asked("kind")),
-            select("Token", "token", {"": "any"} | tokens, visit.asked("token")),
-            form_field("Words", "words", visit.asked("words")),
+            parts.select("Show", "kind", _SHOWN, visit.asked("kind")),
+            parts.select("Token", "token", {"": "any"} | tokens, visit.asked("token")),
+            parts.form_field("Words", "words", visit.asked("words")),
         )
         found = self._calls(visit) if visit.asked("kind") == _CALLS else self._requests(visit)
         return Shown("Log", joined(chosen, found))
 
     def _requests(self, visit: Visit) -> Html:
         wanted = RequestSearch(visit.asked("kind"), visit.asked("token"), visit.asked("words"))
-        first = visit.page * PAGE_ROWS
+        first = visit.page * parts.PAGE_ROWS
         fitting = (r for r in self._serving.requests.newest_first() if r.fits(wanted))
         # One more tells whether there is another page: to count all of them takes a while.
-        records = list(islice(fitting, first, first + PAGE_ROWS + 1))
-        has_more = len(records) > PAGE_ROWS
+        records = list(islice(fitting, first, first + parts.PAGE_ROWS + 1))
+        has_more = len(records) > parts.PAGE_ROWS
         older = tag("a", "Older", href=visit.with_page(visit.page + 1)) if has_more else None
         newer = tag("a", "Newer", href=visit.with_page(visit.page - 1)) if visit.page else None
         heads = ("When", "Token", "Request", "Model", "Result", "Seconds")
         return joined(
-            note(_ON if self._serving.settings().logs_text else _OFF),
-            table(heads, [_row(r) for r in records[:PAGE_ROWS]], empty="No request matches."),
+            parts.note(_ON if self._serving.settings().logs_text else _OFF),
+            parts.table(
+                heads, [_row(r) for r in records[: parts.PAGE_ROWS]], empty="No request matches."
+            ),
             tag("p", newer, older, class_="pager"),
         )
 
     def _calls(self, visit: Visit) -> Html:
         wanted = EventFilter(frozenset({EventKind.CALL}), visit.asked("words"))
         found = self._serving.activity.find(wanted)
-        rows = [_call_row(each) for each in found.events[rows_of_page(visit, found.events)]]
+        rows = [_call_row(each) for each in found.events[parts.rows_of_page(visit, found.events)]]
         heads = ("When", "For", "Model", "Host", "Result", "Tokens in", "Tokens out", "Seconds")
-        listed = table(heads, rows, empty="No call fits.")
-        return joined(note(found.totals.in_words()), listed, pager(visit, len(found.events)))
+        listed = parts.table(heads, rows, empty="No call fits.")
+        return joined(
+            parts.note(found.totals.in_words()), listed, parts.pager(visit, len(found.events))
+        )
 
 
 def _row(record: RequestRecord) -> Sequence[Child]:
     who = record.token or "none"
     if record.user:
         who += f", user {record.user}"
-    result = chip(str(record.status) if record.status else "left", _LOG_TONES.get(record.kind, ""))
+    result = parts.chip(
+        str(record.status) if record.status else "left", _LOG_TONES.get(record.kind, "")
+    )
     said = [tag("small", text) for text in (record.refusal, _logged_sizes(record)) if text]
     if record.question:
         said.append(tag("small", tag("strong", "Asked: "), record.question))
     if record.answer:
         said.append(tag("small", tag("strong", "Answered: "), record.answer))
     return [
-        when(record.at),
+        parts.when(record.at),
         who,
         tag("code", f"{record.method} {record.path}"),
         record.model,
@@ -256,12 +250,12 @@ def _logged_sizes(record: RequestRecord) -> str:
 def _call_row(event: ActivityEvent) -> Sequence[Child]:
     about = "~" if event.is_estimate else ""
     return [
-        when(event.at),
+        parts.when(event.at),
         event.subject,
         event.model,
         event.host,
         joined(
-            chip(event.outcome.value, "good" if event.outcome is Outcome.DONE else "bad"),
+            parts.chip(event.outcome.value, "good" if event.outcome is Outcome.DONE else "bad"),
             tag("small", event.detail) if event.detail else None,
         ),
         f"{about}{event.tokens_in:,}",

@@ -23,11 +23,10 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.markup.inert_markdown import InertStream, inert
 from desktop_rag.core.records import readable
+from desktop_rag.features.server.access.access_tokens import TokenUses
 from desktop_rag.features.server.access.authority import Authority, RateLimits
-from desktop_rag.features.server.access.callers import Exchange
-from desktop_rag.features.server.access.token_book import TokenUses
+from desktop_rag.features.server.access.callers import Asked, Exchange
 from desktop_rag.features.server.access.user_rights import UserRights
-from desktop_rag.features.server.asked import Asked
 from desktop_rag.features.server.filters.filter_chain import (
     AnswerEvents,
     FilterChain,

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from desktop_rag.core.conversation import Image, Message, Role
 from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
-from desktop_rag.features.server.asked import message_of
+from desktop_rag.features.server.access.callers import message_of
 from desktop_rag.features.server.operations import Form
 from desktop_rag.features.server.refusals import Refusal
 

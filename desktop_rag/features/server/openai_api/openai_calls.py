@@ -18,9 +18,8 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import Setup
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.features.rails.assistants.rail_names import BUILT_IN, folder_of, is_built_in
-from desktop_rag.features.server.access.callers import Caller
+from desktop_rag.features.server.access.callers import Asked, Caller, with_instructions
 from desktop_rag.features.server.answer_run import AnswerRun, FinishedRun
-from desktop_rag.features.server.asked import Asked, with_instructions
 from desktop_rag.features.server.model_names import ModelName, slug_of
 from desktop_rag.features.server.openai_api.chat_messages import (
     GivenMessage,

@@ -14,7 +14,17 @@ from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.saved_prompts import SavedPrompt, plain_name
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.callers import Caller
-from desktop_rag.features.server.operations import ADMIN, READ, WRITE, Answered, Form, operation
+from desktop_rag.features.server.operations import (
+    ADMIN,
+    READ,
+    WRITE,
+    Answered,
+    DeletedAnswer,
+    Form,
+    Id,
+    Name,
+    operation,
+)
 from desktop_rag.features.server.readable_library import (
     ReadableLibrary,
     need_every_collection,
@@ -23,7 +33,6 @@ from desktop_rag.features.server.readable_library import (
     sees_all_of,
 )
 from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.rest.rest_fields import DeletedAnswer, Id, Name
 from desktop_rag.features.server.values.access_values import USUAL_ALGORITHMS, AccessRule, Algorithm
 from desktop_rag.ingest.library import Library
 from desktop_rag.models.embedding.joined_embedding import BUNDLED, BUNDLED_MULTILINGUAL

@@ -16,17 +16,14 @@ from desktop_rag.features.server.html_writer import Html, document, joined, tag
 from desktop_rag.features.server.operations import API, Form, Operation, operations_of, routes_of
 from desktop_rag.features.server.readable_library import ReadableLibrary
 from desktop_rag.features.server.responses import text_route
-from desktop_rag.features.server.rest.ask_calls import AskCalls
-from desktop_rag.features.server.rest.assistant_calls import AssistantCalls
+from desktop_rag.features.server.rest.assistant_calls import AssistantCalls, ModelCalls
 from desktop_rag.features.server.rest.collection_calls import (
     AccessCalls,
     CollectionCalls,
     PromptCalls,
 )
-from desktop_rag.features.server.rest.conversation_calls import ConversationCalls
-from desktop_rag.features.server.rest.document_calls import DocumentCalls, StatusCalls
-from desktop_rag.features.server.rest.model_calls import ModelCalls
-from desktop_rag.features.server.rest.search_calls import SearchCalls
+from desktop_rag.features.server.rest.conversation_calls import AskCalls, ConversationCalls
+from desktop_rag.features.server.rest.document_calls import DocumentCalls, SearchCalls, StatusCalls
 from desktop_rag.features.server.rest.sending_calls import SendingCalls
 from desktop_rag.features.server.serving import Serving
 

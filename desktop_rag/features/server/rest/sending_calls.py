@@ -9,14 +9,15 @@ from desktop_rag.core.domain import Document, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.sent_document import Sending, SentDocument, SentOutcome, Taken
 from desktop_rag.features.server.access.callers import Caller
-from desktop_rag.features.server.operations import API, READ, WRITE, Answered, Form, operation
-from desktop_rag.features.server.readable_library import ReadableLibrary, need_whole_rights
-from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.rest.document_calls import DocumentAnswer, DocumentCalls
-from desktop_rag.features.server.rest.rest_fields import (
+from desktop_rag.features.server.operations import (
+    API,
     LARGEST,
+    READ,
+    WRITE,
+    Answered,
     Application,
     DeletedAnswer,
+    Form,
     Id,
     Key,
     Language,
@@ -24,7 +25,11 @@ from desktop_rag.features.server.rest.rest_fields import (
     OwnId,
     Title,
     Value,
+    operation,
 )
+from desktop_rag.features.server.readable_library import ReadableLibrary, need_whole_rights
+from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.features.server.rest.document_calls import DocumentAnswer, DocumentCalls
 from desktop_rag.ingest.library import Library
 
 # The status of a request whose work is done later, and of one without work.

@@ -49,8 +49,7 @@ def join(app: "WindowApp") -> None:
     def page() -> "QWidget":
         from desktop_rag.features.server.mcp_programs.program_setup import ProgramFiles
         from desktop_rag.features.server.services import ServerServices
-        from desktop_rag.features.server.ui.mcp_section import MCPSection
-        from desktop_rag.features.server.ui.programs_page import ProgramsPage
+        from desktop_rag.features.server.ui.programs_page import MCPSection, ProgramsPage
 
         switch = app.services.wing(ServerServices).switch
         made = ProgramsPage(app.bridge, switch, app.window.settings, app.theme)

@@ -27,9 +27,8 @@ from desktop_rag.core.conversation import (
     ThinkingDelta,
 )
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.features.server.access.callers import Caller
+from desktop_rag.features.server.access.callers import Asked, Caller
 from desktop_rag.features.server.answer_run import AnswerRun
-from desktop_rag.features.server.asked import Asked
 from desktop_rag.features.server.model_names import EVERYTHING
 from desktop_rag.features.server.openai_api.chat_messages import GivenMessage, conversation
 from desktop_rag.features.server.operations import ASK, Form, operation, operations_of, routes_of

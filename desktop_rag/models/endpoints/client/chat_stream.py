@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
-from desktop_rag.models.endpoints.client.refusals.error_body import (
+from desktop_rag.models.endpoints.client.refusals.refusal_kinds import (
     is_error,
     parsed_body,
     server_message,

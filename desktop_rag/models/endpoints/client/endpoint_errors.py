@@ -22,11 +22,12 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
     Fault,
     StreamError,
 )
-from desktop_rag.models.endpoints.client.refusals.error_body import parsed_body, server_message
 from desktop_rag.models.endpoints.client.refusals.refusal_kinds import (
     allowance_in,
     fault_of,
     limit_in,
+    parsed_body,
+    server_message,
 )
 
 if TYPE_CHECKING:

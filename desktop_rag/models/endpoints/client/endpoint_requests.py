@@ -43,7 +43,7 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
     StreamError,
 )
 from desktop_rag.models.endpoints.client.rate_limits import Allowances, limits_in_words
-from desktop_rag.models.endpoints.client.refusals.error_body import is_error, server_message
+from desktop_rag.models.endpoints.client.refusals.refusal_kinds import is_error, server_message
 from desktop_rag.models.endpoints.providers import USUAL_LIST, ListShape
 from desktop_rag.models.ports import OwnServer, ServedAt, Vectors
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
-from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
-from desktop_rag.features.server.access.token_book import TokenBook
-from desktop_rag.features.server.admin.admin_visits import IDLE_S, AdminSessions
+from desktop_rag.features.server.access.access_tokens import TokenBook, TokenScope, new_token
+from desktop_rag.features.server.admin.page_parts import IDLE_S, AdminSessions
 from desktop_rag.features.server.values.access_values import TokenWish
 from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.conftest import Server

@@ -11,8 +11,7 @@ import pytest
 
 from desktop_rag.core.domain import DocumentState, WebLinks
 from desktop_rag.features.server.access.access_rules import AccessRules
-from desktop_rag.features.server.access.access_tokens import TokenScope
-from desktop_rag.features.server.access.token_book import TokenBook
+from desktop_rag.features.server.access.access_tokens import TokenBook, TokenScope
 from desktop_rag.features.server.html_writer import Html, tag
 from tests.indexed import add_texts
 from tests.integration.serving.admin.admin_browser import AdminBrowser

@@ -15,8 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.activity.activity import Activity, FoundEvents
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Opinion, Outcome, Purpose
-from desktop_rag.activity.event_files import EventFiles
-from desktop_rag.activity.event_log import EventLog
+from desktop_rag.activity.event_files import EventFiles, EventLog
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge

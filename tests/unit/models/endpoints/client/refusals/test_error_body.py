@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from desktop_rag.models.endpoints.client.refusals.error_body import (
+from desktop_rag.models.endpoints.client.refusals.refusal_kinds import (
     is_error,
     parsed_body,
     server_message,
