@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 
 from desktop_rag.answer.prompting.prompt import PromptExtras, title_and_place
 from desktop_rag.answer.sources.source_merging import numbered_anew, runs_of
-from desktop_rag.answer.writing.excerpt_units import scale_of
+from desktop_rag.answer.writing.excerpt_units import Unit, columns_of, scale_of, units_of
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.domain import Document
 from desktop_rag.core.parsed import Anchor, TableHeader
@@ -29,6 +29,10 @@ _LONGEST_COLUMNS_CHARS = 600
 # The lines above the header of a table, with one that underlines it, that may tell a scale.
 _LINES_ABOVE = 4
 _LONGEST_ABOVE_CHARS = 1_000
+# Two figures at the end of a line, and how far the head of such rows is looked for.
+_ROW_OF_FIGURES = re.compile(r"\d[\d.,%)]*[ \t]+\S?\s?\(?\d[\d.,%)]*[ \t]*$", re.MULTILINE)
+_LONGEST_HEAD_CHARS = 3_000
+_LONGEST_ROWS_CHARS = 300
 _LONGEST_CAUTION_CHARS = 200
 # Two texts that share this part of their runs of words are versions of one.
 _VERSION_SHARE = 0.6
@@ -53,6 +57,7 @@ class SourceHeadings:
         self._known = {d.document_id: d for d in documents.get(ids)}
         self._content = cache(documents.content)
         self._tables = cache(self._table_headers)
+        self._row_of = cache(self._row_below_its_head)
 
     def of(self, source: SourceRef) -> str:
         """The lines above the text of a source."""
@@ -68,9 +73,20 @@ class SourceHeadings:
         if document.reason:
             facts.append(f"as read: {document.reason[:_LONGEST_CAUTION_CHARS]}")
         head = " · ".join(dict.fromkeys(" ".join(fact.split()) for fact in facts if fact))
-        columns, scale = self.columns(source), self._scale(source)
-        lines = f"Columns: {columns}" if columns else "", f"Figures: {scale}" if scale else ""
-        return "\n".join(filter(None, (head, *lines)))
+        return "\n".join((head, *(f"{name}: {said}" for name, said in self._table_facts(source))))
+
+    def _table_facts(self, source: SourceRef) -> list[tuple[str, str]]:
+        """What a source lacks of the head of the table that it begins inside of."""
+        facts = [("Columns", self.columns(source)), ("Figures", self._scale(source))]
+        is_apart = bool(source.query or self._table(source))
+        row = (
+            None if is_apart else self._row_of(source.document_id, self._start(source), source.text)
+        )
+        if row:
+            names = " | ".join(name.strip("| ") for name in row.header[1:])
+            facts = [("Table", row.caption), ("Columns", names), ("Figures", row.scale)]
+        shown = " ".join(source.text.split())
+        return [(name, said) for name, said in facts if said and said not in shown]
 
     def file_line(self, document: Document) -> str:
         """A document in a list of files."""
@@ -114,12 +130,28 @@ class SourceHeadings:
     def _table(self, source: SourceRef) -> TableHeader | None:
         if source.query or source.document_id not in self._known:
             return None
+        start, tables = self._start(source), self._tables(source.document_id)
+        return next((table for table in tables if table.start <= start < table.end), None)
+
+    def _start(self, source: SourceRef) -> int:
         text = self._content(source.document_id)[0] or ""
         # In an answer that is kept, the place is that of the quote.
         is_whole = text.startswith(source.text, source.start)
-        start = source.start if is_whole else text.find(source.text)
-        tables = self._tables(source.document_id)
-        return next((table for table in tables if table.start <= start < table.end), None)
+        return source.start if is_whole else text.find(source.text)
+
+    def _row_below_its_head(self, document_id: str, start: int, text: str) -> Unit | None:
+        """The first row of a text of a PDF, which has its tables as lines of a label and figures,
+        where the lines above the text name the columns.
+        """
+        row = _ROW_OF_FIGURES.search(text)
+        if row is None or start < 0:
+            return None
+        rows, whole = text[: row.end() + _LONGEST_ROWS_CHARS], self._content(document_id)[0] or ""
+        above = whole[max(0, start - _LONGEST_HEAD_CHARS) : start]
+        first = next((unit for unit in units_of(rows, above=above) if unit.is_figures), None)
+        if first is None or any(map(columns_of, rows[: first.start].splitlines())):
+            return None
+        return first if first.header else None
 
     # --- versions --------------------------------------------------------------------------------
 

@@ -70,3 +70,29 @@ def test_a_part_of_a_table_tells_its_columns_and_what_its_figures_are_in(engine:
         "Columns: Line | 2024 | 2023", "Figures: in millions of euros",
     ]  # fmt: skip
     assert headings.of(whole).splitlines()[1:] == []
+
+
+STATEMENT = """Consolidated Statements of Cash Flows
+(in millions) 2022 2021 2020
+Net cash from operations 7,838 7,230 5,727
+Purchases of equipment (442) (348) (419)
+
+Payments for leases (12) (11) (10)
+Taxes paid 778 843 469
+"""
+
+
+def test_rows_of_figures_tell_their_columns_and_scale_where_the_lines_above_have_them(
+    engine: Engine,
+) -> None:
+    add(engine, row := document("report.pdf", add_source(engine, "report.pdf")))
+    engine.documents.settle([indexed(row, STATEMENT)])
+    begin = STATEMENT.index("Payments")
+    part, whole = source(row, 1, STATEMENT[begin:], begin), source(row, 2, STATEMENT)
+    headings = SourceHeadings(engine.documents, [part, whole])
+    assert headings.of(part).splitlines()[1:] == [
+        "Table: Consolidated Statements of Cash Flows",
+        "Columns: 2022 | 2021 | 2020",
+        "Figures: in millions",
+    ]
+    assert headings.of(whole).splitlines()[1:] == []
