@@ -24,6 +24,7 @@ from desktop_rag.answer.search.fusion import (
     Scores,
     Signals,
     agreement,
+    best_places,
     company,
     fuse,
     guarded,
@@ -33,7 +34,7 @@ from desktop_rag.answer.search.fusion import (
 from desktop_rag.answer.search.meaning import Meaning
 from desktop_rag.answer.search.question_terms import QuestionReader, QuestionReading, SearchQuestion
 from desktop_rag.core.domain import Passage, SearchMode
-from desktop_rag.core.language.languages import is_open_question
+from desktop_rag.core.language.languages import is_open_question, likely_language
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.core.terms import holds_phrase
@@ -48,6 +49,11 @@ _NAMED_BONUS = 1.0
 _NAMED_MEANING = 3.0
 # The share of the best possible score by words from which a passage is not buried.
 _MOST_WORDS = 0.7
+# The language is told of so many passages in others than the question's, by their beginnings; the
+# best of each has a place of its own, up to as many languages.
+_ACROSS_READ = 30
+_LANGUAGE_CHARS = 1_000
+_MOST_LANGUAGES = 3
 # Phrases and exclusions are checked in the text of passages. `_CHECKED` of the fused ranking are
 # checked first. If too few match, the ranking by words is followed, `_DEEPER` times as deep with
 # each step, at least to `_DEEPEST` before the search gives up.
@@ -248,12 +254,10 @@ class Retriever:
         if mode == "hybrid":
             # Of those that lead anyway nothing needs to be asked.
             first = set(islice(ranked, GUARDED_PLACE))
-            ranked = guarded(
-                ranked,
-                _best_of_each(
-                    candidates, lambda i: i in first or i in self._with_rare_words(weights, scope)
-                ),
+            best = _best_of_each(
+                candidates, lambda i: i in first or i in self._with_rare_words(weights, scope)
             )
+            ranked = guarded(ranked, [*best, *self._best_of_languages(candidates)])
         return dict(islice(ranked.items(), limit)), self._relevance(candidates)
 
     def _with_rare_words(self, weights: Weights, scope: Scope) -> set[int]:
@@ -261,6 +265,16 @@ class Retriever:
         words = zip(weights.words, weights.counts, strict=True)
         rare = weights.only([word for word, count in words if count == 1])
         return set(dict(self.lexical.best(rare, FEW, scope))) if rare.words else set()
+
+    def _best_of_languages(self, candidates: Candidates) -> list[int]:
+        """The best by meaning in each of the languages other than the question's."""
+        across = np.where(candidates.is_across > 0, candidates.near, -np.inf)
+        places = best_places(across, min(_ACROSS_READ, int(candidates.is_across.sum())))
+        scores = {candidates.ids[place]: float(across[place]) for place in places}
+        best: dict[str, int] = {}
+        for passage in self.lexical.passages(scores) if scores else ():
+            best.setdefault(likely_language(passage.text[:_LANGUAGE_CHARS]), passage.chunk_id)
+        return list(best.values())[:_MOST_LANGUAGES]
 
     def _best_by_words(self, weights: Weights, most: int, scope: Scope) -> list[Passage]:
         return self.lexical.passages(dict(self.lexical.best(weights, most, scope)))
@@ -322,16 +336,13 @@ class Retriever:
 
 
 def _best_of_each(candidates: Candidates, is_sure: Callable[[int], bool]) -> list[int]:
-    """The best by meaning, by meaning in another language than the question's, and by words where
-    it has most of them or `is_sure`, as with a rare one: the best of those that share a word or two
-    is no better than the next.
+    """The best by meaning, and by words where it has most of them or `is_sure`, as with a rare one:
+    the best of those that share a word or two is no better than the next.
     """
     rankings = [candidates.near]
     best = int(np.argmax(candidates.lexical))
     if shares(candidates)[best] >= _MOST_WORDS or is_sure(candidates.ids[best]):
         rankings.append(candidates.lexical)
-    if candidates.is_across.any():
-        rankings.append(np.where(candidates.is_across > 0, candidates.near, -np.inf))
     return [candidates.ids[int(np.argmax(ranking))] for ranking in rankings]
 
 

@@ -200,6 +200,22 @@ def test_words_still_tell_what_is_relevant_in_the_own_language(
     assert across("¿Con qué se alimentan las abejas?") == {"bread.md": 1.0, "bienen.md": 1.0}
 
 
+def test_each_language_of_a_library_has_a_place_among_the_best(
+    services: Services, tmp_path: Path
+) -> None:
+    covered = "storm flood theft fire hail frost fraud strikes riots delays leaks falls".split()
+    texts = {
+        f"{risk}.md": f"# Policy {n}\n\nThe insurance of boat {n} covers losses by {risk}, and the"
+        f" contents of its cabin are insured for {n},000 pounds.\n"
+        for n, risk in enumerate(covered, start=1)
+    }
+    texts["seguro.md"] = "# Seguro\n\nEl seguro del barco cubre el contenido hasta 900 euros.\n"
+    texts["notizen.md"] = "# Büro\n\nDie Inhaltsversicherung deckt 85.000 Euro und das Glas.\n"
+    index(services, tmp_path / "papers", texts)
+    found = services.chat.search("What does the contents insurance cover?", limit=8)
+    assert {"seguro.md", "notizen.md"} <= {Path(passage.path).name for passage in found}
+
+
 @pytest.mark.parametrize("question", ["What do bees eat?", "Was fressen Bienen?", "Bienen"])
 def test_texts_of_both_languages_are_compared_with_a_question(
     services: Services, tmp_path: Path, question: str
