@@ -1,14 +1,18 @@
 """A model that searches again before it answers, over real HTTP: what it reaches and what not."""
 
+import itertools
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from desktop_rag.answer.tools import model_answer
 from desktop_rag.app import Services
+from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import AnswerEvent, Message, MessageState, StepTaken
 from desktop_rag.core.domain import Document
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
@@ -155,6 +159,45 @@ def test_a_model_that_searches_without_end_has_to_answer(
     assert len(steps(message)) == 6
 
 
+def test_a_model_that_has_read_most_of_its_context_has_to_answer(
+    indexed: Services, server: ChatServer
+) -> None:
+    settings = indexed.chat.models.settings
+    endpoint = replace(settings.endpoint, context_tokens=9_000)
+    indexed.chat.apply(replace(settings, endpoint=endpoint))
+    server.turns_with_calls = [[("search", {"query": f"lamp of ward {n}"})] for n in range(50)]
+    message = ask(indexed, QUESTION)
+    assert 0 < len(steps(message)) < 6
+    assert ["tools" in body for body in server.chats] == [True] * len(steps(message)) + [False]
+    assert message.text == server.answer
+
+
+def test_a_model_that_takes_its_time_has_to_answer(
+    indexed: Services, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each look at the clock is 10 s later, and five seconds of silence are allowed six times.
+    seconds = itertools.count(0, 10)
+    clock = SimpleNamespace(monotonic=lambda: float(next(seconds)))
+    monkeypatch.setattr(model_answer, "time", clock)
+    server.turns_with_calls = [[("search", {"query": f"ferry {n}"})] for n in range(50)]
+    message = ask(indexed, QUESTION)
+    assert ["tools" in body for body in server.chats] == [True, True, False]
+    assert message.text == server.answer
+
+
+def test_what_may_be_spent_a_day_ends_a_search_and_its_steps_stay(
+    indexed: Services, server: ChatServer
+) -> None:
+    settings = indexed.chat.models.settings
+    priced = replace(settings.endpoint, price_in=1_000_000.0, spend_per_day=30_000.0)
+    indexed.chat.apply(replace(settings, endpoint=priced))
+    server.turns_with_calls = [[("search", {"query": f"ferry {n}"})] for n in range(50)]
+    message = ask(indexed, QUESTION)
+    assert message.state is MessageState.FAILED
+    assert message.error_title.startswith("The limit for ")
+    assert 0 < len(steps(message)) == len(server.chats) < 6
+
+
 def test_a_server_that_takes_no_tools_is_asked_without_them(
     indexed: Services, server: ChatServer
 ) -> None:
@@ -187,6 +230,34 @@ def test_a_tool_reaches_only_what_the_question_reaches(
     assert {Path(source.path).name for source in message.sources} <= {
         "lamps.md", "ferry.md", "tickets.csv",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("limit", ["filters", "collection"])
+def test_a_tool_reaches_only_what_the_assistant_may_read(
+    indexed: Services, server: ChatServer, tmp_path: Path, limit: str
+) -> None:
+    collection = indexed.library.collections.add("Logs")
+    (logs := tmp_path / "more").mkdir()
+    (logs / "buoy.md").write_text("The buoy is green.\n")
+    indexed.library.sources.add(logs, collection.collection_id)
+    assert indexed.library.indexing.wait_until_idle(60)
+    given = (
+        Assistant("", "Keeper", filters="folder:more")
+        if limit == "filters"
+        else Assistant("", "Keeper", collection_ids=(collection.collection_id,))
+    )
+    keeper = indexed.chat.assistants.add(given)
+    # As a document may order that a model obeys.
+    server.turns_with_calls = [
+        [("read", {"file": "diary.md"}), ("search", {"query": "safe of the keeper 4711"})],
+        [("find_files", {}), ("search", {"query": "safe", "in": "private"})],
+        [("query_table", {"file": "tickets.csv"})],
+    ]
+    message = ask(indexed, "Which colour is the buoy?", assistant_id=keeper.assistant_id)
+    heard = "".join(told(server)).replace("“private”", "")
+    assert len(steps(message)) == 5
+    assert not [word for word in ("opens with", "diary", "private", "Pounds") if word in heard]
+    assert {Path(source.path).name for source in message.sources} == {"buoy.md"}
 
 
 def test_what_the_person_typed_limits_the_tools_too(indexed: Services, server: ChatServer) -> None:
@@ -222,9 +293,13 @@ def test_a_document_that_orders_tools_about_stays_fenced(
     )
     indexed.library.sources.look_again()
     assert indexed.library.indexing.wait_until_idle(60)
-    server.turns_with_calls = [[("search", {"query": "buoy green"})]]
-    ask(indexed, QUESTION)
-    [text] = [text for text in told(server) if "SYSTEM:" in text]
+    server.turns_with_calls = [
+        [("search", {"query": "buoy green"})], [("read", {"file": "diary.md"})]
+    ]  # fmt: skip
+    ask(indexed, QUESTION, scope=QuestionScope.of(ScopeItem.of_folder(folder / "logs")))
+    assert "4711" not in str(server.chats), "a model that obeys reaches no more"
+    turns = [str(turn["content"]) for turn in server.chats[-1]["messages"]]
+    [text] = [text for text in turns if "SYSTEM:" in text]
     fence = text.partition("<source-")[2].partition(">")[0]
     assert (
         text.index(f"<source-{fence}>") < text.index("SYSTEM:") < text.rindex(f"</source-{fence}>")
@@ -269,7 +344,7 @@ def test_files_that_no_name_tells_of_are_said_to_be_found_by_their_text(
 
 
 def test_stop_ends_the_rounds_at_once(indexed: Services, server: ChatServer) -> None:
-    server.turns_with_calls = [[("search", {"query": "ferry"})] for _ in range(9)]
+    server.turns_with_calls = [[("search", {"query": "ferry"})] * 3 for _ in range(9)]
     cancel = threading.Event()
     events: list[AnswerEvent] = []
     for event in indexed.chat.ask(QUESTION, cancel=cancel):
@@ -278,6 +353,7 @@ def test_stop_ends_the_rounds_at_once(indexed: Services, server: ChatServer) -> 
             cancel.set()
     assert answer_of(events).state is MessageState.STOPPED
     assert len(server.chats) == 1
+    assert len(steps(answer_of(events))) == 1
 
 
 @pytest.mark.parametrize(
