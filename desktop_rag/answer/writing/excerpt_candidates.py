@@ -19,7 +19,7 @@ from desktop_rag.core.language.languages import (
     language_of,
 )
 from desktop_rag.core.parsed import HEADING_SEPARATOR
-from desktop_rag.core.places import places_from_json
+from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.terms import terms
 from desktop_rag.core.text import ends_sentence, words
 from desktop_rag.store.contract.documents import DocumentStore
@@ -45,8 +45,8 @@ _ONLY = Version()
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The header row of the table that a passage is a part of, the text above the passage, and the
-    code of its document's language, "" where that is not known.
+    """The header row of the table that a passage is a part of, the text above the passage, the
+    code of its document's language, "" where that is not known, and the headings it stands under.
 
     `name` is that of its file, `older` what is said of a version that another one replaces.
     It is not titled where the title of the document is the heading of another record.
@@ -55,6 +55,7 @@ class Surroundings:
     header: str = ""
     above: str = ""
     language: str = ""
+    heading: str = ""
     name: str = ""
     version: Version = _ONLY
     older: str = ""
@@ -73,15 +74,17 @@ def surroundings_of(
     found: dict[int, Surroundings] = {}
     for source in sources:
         text, places = content[source.document_id]
-        _, headings, tables = places_from_json(places)
+        marks, headings, tables = places_from_json(places)
+        heading = HEADING_SEPARATOR.join(Places(marks, headings).path(source.start))
         inside = (t.text for t in tables if t.start <= source.start < t.end)
-        top = (source.anchor.heading or source.title).partition(HEADING_SEPARATOR)[0]
+        top = (heading or source.title).partition(HEADING_SEPARATOR)[0]
         document = known.get(source.document_id)
         version = versions.get(source.document_id, _ONLY)
         found[source.n] = Surroundings(
             next(inside, ""),
             text[max(0, source.start - _ABOVE) : source.start] if text else "",
             document.language if document else "",
+            heading,
             PurePath(source.path).name,
             version,
             older if version.is_older else "",
@@ -251,7 +254,7 @@ def candidates_of(
         # A sentence that goes on in the next passage has a sign for that.
         text = f"{text} …" if is_last and not (label_of(text) or _is_ended(text)) else text
         text = f"… {text}" if unit.start == 0 and _goes_on(around.above, text) else text
-        cut = replace(unit, text=text, title=unit.title or source.anchor.heading or "")
+        cut = replace(unit, text=text, title=unit.title or source.anchor.heading or around.heading)
         if place and (before := _gone_on_from(units[place - 1], unit)):
             cut = replace(cut, text=f"{before} {text}", start=units[place - 1].start)
         held = _terms(f"{cut.title} {unit.lead} {cut.text}")

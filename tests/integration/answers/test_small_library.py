@@ -5,6 +5,7 @@ import pytest
 from desktop_rag.app import Services
 from tests.asking import ask
 from tests.indexed import OpenIndexed
+from tests.unit.ingest.read.office.test_slides import make_pptx, shape, slide_xml
 
 pytestmark = pytest.mark.slow
 
@@ -84,6 +85,21 @@ def test_a_row_answers_what_is_asked_of_its_name(open_indexed: OpenIndexed) -> N
     services = open_indexed({"prices.csv": "Product,Price\nTarvex,40\n"})
     assert "| Tarvex | 40 [1] |" in ask(services, "What does Tarvex cost?").text
     assert not ask(services, "What does Molvex cost?").sources
+
+
+def test_the_title_of_a_slide_counts_for_the_line_below_it(open_indexed: OpenIndexed) -> None:
+    report = "Sales of 2024, 2025 and 2026: we expect that sales grow in 2026, as in other years."
+    services = open_indexed(
+        {
+            "plan.pptx": make_pptx(
+                slide_xml(shape("Plan", kind="ctrTitle"), shape("A retreat of the partners")),
+                slide_xml(shape("Target of sales", kind="title"), shape("EUR 3.1 million in 2026")),
+            ),
+            "report.md": report,
+        }
+    )
+    answer = ask(services, "What is the target of sales for 2026?")
+    assert answer.text.startswith("**Target of sales** (plan.pptx): EUR 3.1 million in 2026")
 
 
 def test_rows_are_counted_in_the_sheet_that_has_their_name(open_indexed: OpenIndexed) -> None:
