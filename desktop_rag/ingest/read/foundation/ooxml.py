@@ -80,11 +80,15 @@ class OfficePackage:
         name = self._names.get(part.lower())
         try:
             return None if name is None else self._archive.read(name)
-        except (zipfile.BadZipFile, zlib.error, EOFError):
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError):
             return None
 
-    def root(self, part: str) -> Element | None:
-        """The root element of a part, None if the part is missing or no XML.
+    def holds(self, part: str) -> bool:
+        """True when there is such a part."""
+        return part.lower() in self._names
+
+    def root(self, part: str, *, mends: bool = False) -> Element | None:
+        """The root element of a part, None if the part is missing or no XML, which it may mend.
 
         Raises Unreadable for XML that declares entities: no office program writes such.
         """
@@ -94,9 +98,11 @@ class OfficePackage:
         if content is None:
             return None
         try:
-            if b"<!DOCTYPE" in content:
+            if b"<!ENTITY" in content:
                 raise Unreadable("damaged", "The file is damaged", "It declares XML entities.")
-            parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+            parser = etree.XMLParser(
+                resolve_entities=False, no_network=True, load_dtd=False, recover=mends
+            )
             return etree.fromstring(content, parser)
         except etree.XMLSyntaxError:
             return None

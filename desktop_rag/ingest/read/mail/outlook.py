@@ -1,12 +1,12 @@
 """Outlook messages (MSG): header lines, body and attachments. Runs in the parser process."""
 
-import base64
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
 from email.parser import HeaderParser
-from urllib.parse import quote
 
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
@@ -97,8 +97,6 @@ _ENCODINGS = {
 }  # fmt: skip
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 _MAX_RECIPIENTS = 50
-_BOUNDARY = "=_a_part_of_the_message"
-_BASE64 = "Content-Transfer-Encoding: base64"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +148,7 @@ class _Properties:
         if wide is not None:
             text = wide.decode("utf-16-le", "replace")
         else:
-            narrow = (self._stream(property_id, _NARROW) or b"").rstrip(b"\0")
-            try:
-                text = decode(narrow, encoding_of(code_page))[0]
-            except NotTextError:
-                text = narrow.decode("ascii", "replace")
+            text = text_of(self._stream(property_id, _NARROW) or b"", encoding_of(code_page))
         # Some programs write the zero that ends a text in memory.
         return text.rstrip("\0").replace("\r\n", "\n")
 
@@ -200,12 +194,9 @@ class OutlookItem:
         """The encoding of `page`, "" if only the page itself says it."""
         return encoding_of(self._properties.number(_PAGE_CODE_PAGE))
 
-    def rich_text(self) -> bytes:
-        """The body as rich text, nothing without one."""
-        try:
-            return decompressed(self._properties.binary(_RICH_TEXT))
-        except NotCompressedRtfError:
-            return b""
+    def packed_rich_text(self) -> bytes:
+        """The body as rich text as it is packed, nothing without one."""
+        return self._properties.binary(_RICH_TEXT)
 
     def attachments(self) -> Iterator[Attached]:
         """The attached files, in order."""
@@ -225,21 +216,20 @@ class OutlookItem:
 
     def to_mail(self, depth: int) -> bytes:
         """The message as other programs store it, with messages in it down to this depth."""
-        page = self.page()
-        parts = [("text/plain; charset=utf-8", "", (self.body()).encode("utf-8", "replace"))]
-        if not parts[0][2].strip() and page:
-            parts = [("text/html", "", page)]
+        mail = EmailMessage()
+        body, page = self.body(), self.page()
+        if page and not body.strip():
+            mail.set_content(page, "text", "html")
+        else:
+            mail.set_content(body.encode("utf-8", "replace").decode())
         for number, attached in enumerate(self.attachments(), start=1):
             name, data = attached.name or f"attachment {number}", attached.data
             if attached.item and depth:
                 name = f"{attached.item.subject or attached.name or 'message'}.eml"
                 data = attached.item.to_mail(depth - 1)
             if data and not attached.is_shown_in_page:
-                parts.append(("application/octet-stream", name, data))
-        head = f'MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="{_BOUNDARY}"\n'
-        lines = [self.header().encode("utf-8", "replace"), head.encode()]
-        lines += (_mail_part(*part) for part in parts)
-        return b"\n".join([*lines, f"--{_BOUNDARY}--".encode()])
+                mail.add_attachment(data, "application", "octet-stream", filename=name)
+        return b"\n".join([self.header().encode("utf-8", "replace"), mail.as_bytes()])
 
     def _text(self, *property_ids: int) -> str:
         return self._properties.text(*property_ids, code_page=self._code_page)
@@ -273,16 +263,31 @@ def encoding_of(code_page: int) -> str:
     return _ENCODINGS.get(code_page, f"cp{code_page}") if code_page else ""
 
 
+def text_of(data: bytes, encoding: str) -> str:
+    """A text as old programs wrote it."""
+    try:
+        return decode(data.rstrip(b"\0"), encoding)[0]
+    except NotTextError:
+        return data.decode("ascii", "replace")
+
+
+def write_body(
+    body: str, page: bytes, encoding: str, packed: bytes, source: SourceFile, draft: DocumentDraft
+) -> None:
+    """Write a body in the form with the most text and the least markup."""
+    if body.strip():
+        draft.add(body.strip())
+    elif page:
+        web_page.write(web_page.decoded(page, draft, encoding), draft)
+    elif packed:
+        with suppress(NotCompressedRtfError):
+            rich_text.read(SourceFile(source.path, decompressed(packed)), draft)
+
+
 def _person(name: str, address: str) -> str:
     if not address or "@" not in address or address == name:
         return name or address
     return f"{name} <{address}>" if name else address
-
-
-def _mail_part(kind: str, name: str, data: bytes) -> bytes:
-    placed = f"Content-Disposition: attachment; filename*=utf-8''{quote(name)}\n" if name else ""
-    head = f"--{_BOUNDARY}\nContent-Type: {kind}\n{placed}{_BASE64}\n\n"
-    return head.encode() + base64.encodebytes(data)
 
 
 _MAX_DEPTH = 3
@@ -301,19 +306,9 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
         _attach(attached, number, draft)
     header = item.header()
     draft.add(f"{header}\n\n" if header else "")
-    _write_body(item, source, draft)
+    packed = item.packed_rich_text()
+    write_body(item.body(), item.page(), item.page_encoding, packed, source, draft)
     return subject
-
-
-def _write_body(item: OutlookItem, source: SourceFile, draft: DocumentDraft) -> None:
-    """Write the body in the form with the most text and the least markup."""
-    body = item.body().strip()
-    if body:
-        draft.add(body)
-    elif page := item.page():
-        web_page.write(web_page.decoded(page, draft, item.page_encoding), draft)
-    elif rich := item.rich_text():
-        rich_text.read(SourceFile(source.path, rich), draft)
 
 
 def _attach(attached: Attached, number: int, draft: DocumentDraft) -> None:

@@ -6,15 +6,11 @@ process.
 
 import struct
 from collections.abc import Iterator
-from contextlib import suppress
 
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
-from desktop_rag.ingest.read.foundation.encoding import NotTextError, decode
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.mail.mail_header import file_name
-from desktop_rag.ingest.read.mail.outlook import NotCompressedRtfError, decompressed, encoding_of
-from desktop_rag.ingest.read.markup import web_page
-from desktop_rag.ingest.read.old_office import rich_text
+from desktop_rag.ingest.read.mail.outlook import encoding_of, text_of, write_body
 
 _HEADER_BYTES = 6
 _ATTRIBUTE = struct.Struct("<BHHI")
@@ -44,15 +40,9 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
     title = one_line(str(message.get(_SUBJECT, "")))
     draft.add(f"{title}\n\n" * bool(title))
     body, page, rich = (message.get(key, "") for key in (_BODY, _PAGE, _RICH_TEXT))
-    # The form with the most text and the least markup.
-    if isinstance(body, str) and body.strip():
-        draft.add(body.strip())
-    elif page:
-        data = page if isinstance(page, bytes) else page.encode("utf-8", "replace")
-        web_page.write(web_page.decoded(data, draft), draft)
-    elif isinstance(rich, bytes):
-        with suppress(NotCompressedRtfError):
-            rich_text.read(SourceFile(source.path, decompressed(rich)), draft)
+    page = page.encode("utf-8", "replace") if isinstance(page, str) else page
+    packed = rich if isinstance(rich, bytes) else b""
+    write_body(body if isinstance(body, str) else "", page, "", packed, source, draft)
     return title
 
 
@@ -69,7 +59,7 @@ def _message_and_files(data: bytes) -> list[_Found]:
             scopes[-1] |= _mapi(content, encoding)
         elif number in _OLD:
             known, is_text = _OLD[number]
-            scopes[-1].setdefault(known, _text(content, encoding) if is_text else content)
+            scopes[-1].setdefault(known, text_of(content, encoding) if is_text else content)
     return scopes
 
 
@@ -108,7 +98,7 @@ def _mapi(data: bytes, encoding: str) -> _Found:
             if kind == _WIDE:
                 found.setdefault(number, value.decode("utf-16-le", "replace").rstrip("\0"))
             elif kind == _NARROW:
-                found.setdefault(number, _text(value, encoding))
+                found.setdefault(number, text_of(value, encoding))
             elif is_long:
                 found.setdefault(number, value[_GUID_BYTES * (kind == _OBJECT) :])
     return found
@@ -135,10 +125,3 @@ class _Words:
         start = self._position
         self._position += size + -size % 4
         return self._data[start : start + size]
-
-
-def _text(data: bytes, encoding: str) -> str:
-    try:
-        return decode(data.rstrip(b"\0"), encoding)[0]
-    except NotTextError:
-        return data.decode("ascii", "replace")
