@@ -21,17 +21,14 @@ from desktop_rag.core.paths import resources_dir
 _SAMPLE_BYTES = 3_000
 # Worths are logarithms of likelihood: a letter that is ten times as frequent is worth one more.
 _PERCENT = 1.4
-_MARK, _SIGN, _STRANGE, _BROKEN = 0.5, 0.1, -1.5, -2.5
+_STRANGE, _WORD_WORTH = -1.5, 1.0
 # Only lines with letters beyond ASCII are looked at, so that rare ones are less rare there.
 _SHARE = 5
 # The frequency falls by e to this from the first letter of an alphabet to the last.
 _FALL = 3
-# What a word of the language is worth, a part of words, and an earlier place in the list of
-# encodings.
-_WORD_WORTH, _PART_WORTH, _PLACE_WORTH = 1.2, 0.7, 0.3
 # Within this distance another reading is nearly as good; of a text that is long enough this share
 # of the words has to be known, as else it is in another language.
-_SURE_DISTANCE, _FEW_LETTERS = 1.5, 2
+_SURE_DISTANCE = 2
 _LEAST_KNOWN, _FEW_WORDS = 0.2, 5
 # As much less worth may an encoding have that the neighbours of the file have too, and as much more
 # is one of the computer's own language worth.
@@ -65,12 +62,11 @@ class _Language:
 
 
 class _Kind(Enum):
-    """What a character is where it stands; BROKEN in no text of any language."""
+    """What a character is where it stands."""
 
     LETTER = auto()
-    MISPLACED = auto()
     SIGN = auto()
-    BROKEN = auto()
+    MISPLACED = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +91,7 @@ class _Found:
         fit = _letters_worth(self.features, self.language) / letters - self.language.usual
         known = _known_share(self.features, self.language)
         is_spoken = known >= _LEAST_KNOWN or self.features.words.total() < _FEW_WORDS
-        is_far = self.worth - other >= _SURE_DISTANCE + _FEW_LETTERS / letters
+        is_far = self.worth - other >= _SURE_DISTANCE
         return Reading(self.encoding, fit, known, is_sure=is_spoken and is_far)
 
 
@@ -114,8 +110,7 @@ def best_reading(data: bytes, neighbours: Sequence[str] = (), language: str = ""
             continue
         features = _features(text)
         found += (
-            _Found(_worth_in(features, each, encoding), encoding, text, features, each)
-            for each in languages
+            _Found(_worth_in(features, each), encoding, text, features, each) for each in languages
         )
     if not found:
         return None
@@ -174,27 +169,27 @@ def _kind(text: str, place: int) -> _Kind:
     is_inside, is_beside = before.isalpha() and after.isalpha(), before.isalpha() or after.isalpha()
     if letter.isalpha() or unicodedata.combining(letter):
         is_foreign = letter.isalpha() and not unicodedata.name(letter, "").startswith("LATIN")
-        if is_foreign and any(other.isascii() and other.isalpha() for other in (before, after)):
-            return _Kind.BROKEN  # no word mixes alphabets
-        if before == letter == after:
-            return _Kind.BROKEN  # a line that was drawn
+        # No word mixes alphabets.
+        is_mixed = any(other.isascii() and other.isalpha() for other in (before, after))
+        is_drawn = before == letter == after
         # In capitals it is a letter like another.
         is_among_capitals = not after.islower() and (before.isupper() or after.isupper())
         is_misplaced = letter.isupper() and before.isalpha() and not is_among_capitals
-        return _Kind.MISPLACED if is_misplaced else _Kind.LETTER
+        is_broken = (is_foreign and is_mixed) or is_drawn or is_misplaced
+        return _Kind.MISPLACED if is_broken else _Kind.LETTER
     is_drawn = unicodedata.category(letter)[0] in "CS" and letter not in _MARKS
     is_broken = (is_inside and letter != "’") or (is_drawn and is_beside)
-    return _Kind.BROKEN if is_broken else _Kind.SIGN
+    return _Kind.MISPLACED if is_broken else _Kind.SIGN
 
 
-def _worth_in(features: _Features, language: _Language, encoding: str) -> float:
+def _worth_in(features: _Features, language: _Language) -> float:
     worth = _letters_worth(features, language)
     for word, count in features.words.items():
         if word in language.words:
             worth += count * _WORD_WORTH
         elif not word.isascii():
-            worth += count * _PART_WORTH * len(language.parts.findall(word))
-    return worth - _PLACE_WORTH * language.encodings.index(encoding)
+            worth += count * _WORD_WORTH * len(language.parts.findall(word))
+    return worth
 
 
 def _letters_worth(features: _Features, language: _Language) -> float:
@@ -204,14 +199,9 @@ def _letters_worth(features: _Features, language: _Language) -> float:
 
 
 def _worth(letter: str, kind: _Kind, language: _Language) -> float:
-    if kind is _Kind.BROKEN:
-        return _BROKEN
-    weight = language.weights.get(letter)
-    if weight is None:
-        if kind is not _Kind.SIGN:
-            return _STRANGE
-        return _MARK if letter in _MARKS else _SIGN
-    return _STRANGE if kind is _Kind.MISPLACED else weight
+    if kind is _Kind.MISPLACED:
+        return _STRANGE
+    return language.weights.get(letter, 0.0 if kind is _Kind.SIGN else _STRANGE)
 
 
 # The most frequent characters of Chinese, simplified and traditional, and of Korean.
@@ -242,10 +232,6 @@ _IN_WORD = re.compile(r"(?<=[A-Za-z])[^\0-\x7f]+(?=[A-Za-z])")
 
 
 _PAIRS_SAMPLE = 4_000
-_FIRST_LEVELS = {
-    "gb2312": range(0xB0, 0xD8), "big5": range(0xA4, 0xC7), "euc_jp": range(0xB0, 0xD0),
-    "euc_kr": range(0xB0, 0xC9),
-}  # fmt: skip
 
 
 def fit_in_pairs(text: str) -> float:
@@ -255,23 +241,9 @@ def fit_in_pairs(text: str) -> float:
     kana, hangul, han = (len(block.findall(text)) / total for block in (_KANA, _HANGUL, _HAN))
     strange = (len(_STRANGE_IN_PAIRS.findall(text)) + sum(map(len, _IN_WORD.findall(text)))) / total
     frequent = sum(letter in _FREQUENT for letter in text) / total
-    common = sum(letter in _common() for letter in text) / total
     # Korean of today has hardly any Chinese characters, and no kana at all.
     mixed = kana + han if hangul else 0
-    rare = han + hangul - common
-    return 0.4 * common + 1.2 * kana + 1.5 * frequent - 0.8 * rare - strange - mixed
-
-
-@cache
-def _common() -> frozenset[str]:
-    """The characters that the standards of Asia have in their first levels."""
-    pairs = (
-        bytes((high, low)).decode(encoding, "ignore")
-        for encoding, levels in _FIRST_LEVELS.items()
-        for high in levels
-        for low in range(0x40, 0xFF)
-    )
-    return frozenset(letter for pair in pairs for letter in pair if not letter.isascii())
+    return 1.2 * kana + 1.5 * frequent - strange - mixed
 
 
 @cache
