@@ -31,7 +31,7 @@ _MAX_ATTACHED_BYTES = 200_000_000
 # The line that dates a mail, a letter or minutes.
 _DATE_LINE = re.compile(r"(?im)^\W{0,4}(?:date|datum|sent|gesendet):\W{0,4}(\w.{4,60})$")
 _HEAD_CHARS = 1_000
-_ISO_DAY = re.compile(r"\d{4}-?\d\d-?\d\d")
+_YEAR_FIRST = re.compile(r"(\d{4})(?:(\d\d)(\d\d)|[-/.](\d{1,2})[-/.](\d{1,2})(?!\d))")
 _DAY_FIRST = re.compile(r"(\d\d?)\.\s?(\d\d?)\.\s?(\d{4})")
 # A database takes neither NULs nor halves of surrogate pairs.
 _FORBIDDEN = re.compile("[\\0\ud800-\udfff]")
@@ -67,8 +67,8 @@ def day_of(written: str) -> str:
     """The day of a date as computers, mails and letters write it, ISO; "" for another text."""
     text = written.strip()
     try:
-        if found := _ISO_DAY.match(text):
-            return date.fromisoformat(found[0]).isoformat()
+        if found := _YEAR_FIRST.match(text):
+            return date(*map(int, filter(None, found.groups()))).isoformat()
         if found := _DAY_FIRST.match(text):
             return date(*map(int, reversed(found.groups()))).isoformat()
         # Where the time is missing.

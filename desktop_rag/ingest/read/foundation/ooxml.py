@@ -147,7 +147,7 @@ def attribute(element: Element | None, name: str = "val") -> str:
     return next((v for key, v in element.attrib.items() if key.rpartition("}")[2] == name), "")
 
 
-def number(element: Element | None, name: str, default: int) -> int:
+def whole_number(element: Element | None, name: str, default: int) -> int:
     """A whole number in an attribute, the default without one."""
     said = attribute(element, name)
     return int(said) if said.isdecimal() else default

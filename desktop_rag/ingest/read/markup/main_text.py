@@ -10,7 +10,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from desktop_rag.core.parsed import Anchor, Heading, ParsedDocument
+from desktop_rag.core.parsed import Heading, ParsedDocument
 from desktop_rag.ingest.read.foundation.document_draft import (
     DocumentDraft,
     HeadingPath,
@@ -19,7 +19,7 @@ from desktop_rag.ingest.read.foundation.document_draft import (
 from desktop_rag.ingest.read.foundation.format_table import WEB_PAGE
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.markup import markdown, web_page
-from desktop_rag.ingest.read.markup.plain_text import line_offsets
+from desktop_rag.ingest.read.markup.plain_text import write_below
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +117,7 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
     for warning in page.warnings:
         draft.warn(warning)
     draft.dated = draft.dated or page.dated
-    _write(text, headings, draft)
+    write_below(text, headings, draft, HeadingPath())
     return title
 
 
@@ -151,15 +151,3 @@ def _extracted(data: bytes, *, is_greedy: bool) -> str:
         log.info("the main text was not found", exc_info=True)
         return ""
     return found or ""
-
-
-def _write(text: str, headings: _Headings, draft: DocumentDraft) -> None:
-    """Add the text, without line marks, since its lines are not those of the page."""
-    begin, offsets = draft.length, line_offsets(text)
-    path = HeadingPath()
-    for line, (level, title) in sorted(headings.items()):
-        offset = begin + offsets[line - 1]
-        if offset < draft.max_chars:
-            draft.add_heading(level, title, offset)
-            draft.mark(Anchor(heading=path.enter(level, title)), offset)
-    draft.add(text)

@@ -8,14 +8,13 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.domain import MOST_TAGS, distinct_tags
 from desktop_rag.core.markup.own_words import is_own_front, written_by_app
-from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
+from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, day_of, one_line
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.markup import plain_text
 
@@ -41,7 +40,6 @@ _ENTRY = re.compile(r"""(?P<quote>["']?)(?P<key>\w[\w ./-]{0,59})(?P=quote):(?=[
 _CONTINUED = re.compile(r"[ \t]|-(?:[ \t]|\Z)|[\]}#]|\Z")
 _COMMENT = re.compile(r"(?:\A|(?<=[ \t]))#.*")
 _QUOTES = "\"'"
-_DATE = re.compile(r"\s*(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 _TITLES, _DATES, _TAGS = ("title",), ("date", "created"), ("tags", "tag", "keywords")
 _KNOWN = {*_TITLES, *_DATES, *_TAGS}
 _KEY = re.compile(r"""["']?(\w[\w ./-]{0,59}?)["']?[ \t]*[:=]|\[""")
@@ -86,7 +84,7 @@ def parse_front_matter(text: str) -> FrontMatter:
         end += 1
     return FrontMatter(
         title=one_line(_text(_first(entries, _TITLES))),
-        dated=_day(_text(_first(entries, _DATES))),
+        dated=day_of(_text(_first(entries, _DATES))),
         tags=_tags(_first(entries, _TAGS)),
         end=end,
         others=() if is_own_front(match["block"]) else tuple(_others(match["block"])),
@@ -110,14 +108,6 @@ def _first(entries: Mapping[str, Value], keys: Iterable[str]) -> Value:
 
 def _text(value: Value) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _day(written: str) -> str:
-    match = _DATE.match(written)
-    try:
-        return date(*map(int, match.groups())).isoformat() if match else ""
-    except ValueError:
-        return ""
 
 
 def _tags(value: Value) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.markup import markdown
-from desktop_rag.ingest.read.markup.plain_text import line_offsets
+from desktop_rag.ingest.read.markup.plain_text import write_below
 
 _MAX_OUTPUT_CHARS = 10_000
 _FENCE = "```"
@@ -44,23 +44,9 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
                 draft.add(f"\n\n{outputs}")
         else:
             content = _PICTURE.sub(r"\1", content)
-            here = _write_text(content, draft, path, place) or here
+            here = write_below(content, markdown.headings(content), draft, path, place) or here
     metadata = notebook.get("metadata")
     return str(metadata.get("title") or "") if isinstance(metadata, dict) else ""
-
-
-def _write_text(text: str, draft: DocumentDraft, path: HeadingPath, place: str) -> str:
-    """Add a cell of Markdown with its headings; returns the path at its end, if it has any."""
-    begin = draft.length
-    offsets = line_offsets(text)
-    here = ""
-    for line, (level, title) in sorted(markdown.headings(text).items()):
-        offset = begin + offsets[line - 1]
-        draft.add_heading(level, title, offset)
-        here = path.enter(level, title)
-        draft.mark(Anchor(heading=f"{here}{HEADING_SEPARATOR}{place}"), offset)
-    draft.add(text)
-    return here
 
 
 def _cells(notebook: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from desktop_rag.core.parsed import Anchor
+from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 
@@ -51,6 +51,31 @@ def write(
             number = numbers[line - 1] if numbers else line
             draft.mark(Anchor(heading=here, line=number, by_app=is_own), offset)
     draft.add(text)
+
+
+def write_below(
+    text: str,
+    headings: Mapping[int, tuple[int, str]],
+    draft: DocumentDraft,
+    path: HeadingPath,
+    place: str = "",
+) -> str:
+    """Add a text whose lines are not those of a file; marks are set at its headings only.
+
+    `place` stands behind the path of each. Returns the path at the end, "" without headings.
+    """
+    begin, offsets = draft.length, line_offsets(text)
+    here = ""
+    for line, (level, title) in sorted(headings.items()):
+        offset = begin + offsets[line - 1]
+        if offset < draft.max_chars:
+            draft.add_heading(level, title, offset)
+            here = path.enter(level, title)
+            draft.mark(
+                Anchor(heading=f"{here}{HEADING_SEPARATOR}{place}" if place else here), offset
+            )
+    draft.add(text)
+    return here
 
 
 def _with_headings(

@@ -7,16 +7,19 @@ costs no stack and loses nothing. Runs in the parser process.
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date
 from typing import Any, cast
 
 from desktop_rag.core.crawling import MOST_LINK_CHARS, MOST_LINKS, PageLinks
 from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 from desktop_rag.ingest.read.foundation.addresses import LinkWriter
 from desktop_rag.ingest.read.foundation.blocks import CELL_BORDER
-from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath, one_line
+from desktop_rag.ingest.read.foundation.document_draft import (
+    DocumentDraft,
+    HeadingPath,
+    day_of,
+    one_line,
+)
 from desktop_rag.ingest.read.foundation.encoding import usual_name
 from desktop_rag.ingest.read.foundation.formulas import Formula
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
@@ -54,7 +57,6 @@ _WITHOUT_TEXT = {"meta", "base", "link", "img", "input"}
 _MAX_INNER = 3
 # The names by which a page says when it was published.
 _DATES = {"article:published_time", "dcterms.date", "dc.date", "date", "datepublished"}
-_DAY_CHARS = 10
 _SPACE = re.compile(r"[ \t\n\r\f\v\xa0]+")
 # The texts by which a heading links to itself.
 _SELF_LINKS = {"¶", "§", "#", "🔗"}
@@ -229,9 +231,7 @@ class _Page:
     def _take_date(self, attributes: Mapping[str, str]) -> None:
         name = attributes.get("property") or attributes.get("name") or ""
         if name.lower() in _DATES and not self._draft.dated:
-            with suppress(ValueError):
-                day = attributes.get("content", "").strip()[:_DAY_CHARS]
-                self._draft.dated = date.fromisoformat(day).isoformat()
+            self._draft.dated = day_of(attributes.get("content", ""))
 
     def end(self, tag: str) -> None:
         if self._hidden_depth:

@@ -19,9 +19,9 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     children,
     descendants,
     local_name,
-    number,
     picture_text,
     unread_pictures,
+    whole_number,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.office.sheet_extras import said_by
@@ -106,7 +106,7 @@ class OpenStyles:
         said = levels[-1]
         if said is None:
             return ""
-        shown = max(len(counts) - number(said, "display-levels", 1), 0)
+        shown = max(len(counts) - whole_number(said, "display-levels", 1), 0)
         numbers = (
             counted(count, _FORMS.get(attribute(level, "num-format"), ""))
             for level, count in zip(levels[shown:], counts[shown:], strict=True)
@@ -116,7 +116,7 @@ class OpenStyles:
 
     def first(self, list_style: str, level: int) -> int:
         """The number that a level begins with."""
-        return number(self._numbered.get((list_style, level)), "start-value", 1)
+        return whole_number(self._numbered.get((list_style, level)), "start-value", 1)
 
 
 # Deleted text, what is only for programs, and ruby letters above the others.
@@ -133,9 +133,9 @@ def rows_of(table: Element, *, is_header: bool = False) -> Iterator[tuple[Elemen
     for part in children(table):
         name = local_name(part)
         if name == "table-row" and attribute(part, "visibility") != "collapse":
-            repeated = attribute(part, "number-rows-repeated")
             is_filled = next(paragraphs_of(part), None) is not None
-            times = min(int(repeated), _MAX_REPEATED) if repeated.isdecimal() and is_filled else 1
+            repeated = whole_number(part, "number-rows-repeated", 1) if is_filled else 1
+            times = min(repeated, _MAX_REPEATED)
             yield from repeat((part, is_header), times)
         elif name in {"table-header-rows", "table-rows", "table-row-group"}:
             yield from rows_of(part, is_header=is_header or name == "table-header-rows")
@@ -144,9 +144,9 @@ def rows_of(table: Element, *, is_header: bool = False) -> Iterator[tuple[Elemen
 def cells_of(row: Element) -> Iterator[Element]:
     """The cells of a row, one for each column that a cell covers."""
     for cell in children(row, "table-cell", "covered-table-cell"):
-        repeated = attribute(cell, "number-columns-repeated")
-        times = min(int(repeated), _MAX_REPEATED) if repeated.isdecimal() else 1
-        yield from repeat(cell, times)
+        yield from repeat(
+            cell, min(whole_number(cell, "number-columns-repeated", 1), _MAX_REPEATED)
+        )
 
 
 def texts_of(element: Element, met: list[Element]) -> Iterator[str]:
@@ -155,8 +155,7 @@ def texts_of(element: Element, met: list[Element]) -> Iterator[str]:
     for part in children(element):
         name = local_name(part)
         if name == "s":
-            count = attribute(part, "c")
-            yield " " * (min(int(count), _MAX_SPACES) if count.isdecimal() else 1)
+            yield " " * min(whole_number(part, "c", 1), _MAX_SPACES)
         elif name in _CHARACTERS:
             yield _CHARACTERS[name]
         elif name == "note":
@@ -350,11 +349,10 @@ class _TextReader:
             elif local_name(item) == "annotation":
                 self._blocks.add_note(comment_text(item))
         style = attribute(paragraph, "style-name")
-        outline = attribute(paragraph, "outline-level")
         if text and self._styles.is_title(style):
             self._blocks.add_heading(0, text)
         elif text and local_name(paragraph) == "h":
-            level = min(max(int(outline) if outline.isdecimal() else 1, 1), 9)
+            level = min(max(whole_number(paragraph, "outline-level", 1), 1), 9)
             label = self._number_of(paragraph, level) or (
                 self._label(list_level, list_style).strip("-") if list_level >= 0 else ""
             )
@@ -372,7 +370,7 @@ class _TextReader:
         if attribute(heading, "is-list-header") == "true":
             return ""
         counts = {n: count for n, count in self._headings.items() if n <= level}
-        first = number(heading, "start-value", self._styles.first(_OUTLINE, level - 1))
+        first = whole_number(heading, "start-value", self._styles.first(_OUTLINE, level - 1))
         is_new = attribute(heading, "restart-numbering") == "true" or level not in counts
         counts[level] = first if is_new else counts[level] + 1
         self._headings = counts
@@ -397,7 +395,7 @@ class _TextReader:
         for item in children(items):
             is_item = local_name(item) == "list-item"
             if is_item:
-                self._last[level] = number(item, "start-value", self._last[level] + 1)
+                self._last[level] = whole_number(item, "start-value", self._last[level] + 1)
                 self._waiting.add(level)
             # A header of a list has no number, nor has one that holds only a deeper list.
             self.write(item, level if is_item else -1, style)
@@ -433,7 +431,9 @@ def _spread(
     is_title = len(list(filter(None, spread))) == 1 and not above
     for column, cell in enumerate(() if is_title else cells):
         if local_name(cell) == "table-cell":
-            wide, rows = (number(cell, f"number-{what}-spanned", 1) for what in ("columns", "rows"))
+            wide, rows = (
+                whole_number(cell, f"number-{what}-spanned", 1) for what in ("columns", "rows")
+            )
             reach = range(column, min(column + min(wide, _MAX_REPEATED), len(cells)))
             above |= dict.fromkeys(reach, (spread[column], rows))
         text, rows = above.pop(column, ("", 0))

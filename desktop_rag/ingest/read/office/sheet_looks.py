@@ -26,6 +26,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     descendants,
     look_of_run,
     open_document_looks,
+    whole_number,
 )
 
 # Formats that are known by their number. Those with a currency depend on the system.
@@ -177,8 +178,8 @@ def _rows(content: bytes, workbook: WorkbookLooks, heeds_hidden: bool) -> Iterat
             continue
         if shows or is_hidden or crossed_out:
             yield RowLooks(row, is_hidden, shows, crossed_out)
-        number = _ROW.search(tag[2])
-        row, column, shows = int(number[1]) - 1 if number else row + 1, -1, {}
+        found = _ROW.search(tag[2])
+        row, column, shows = int(found[1]) - 1 if found else row + 1, -1, {}
         crossed_out = set()
         is_closed = _OUTLINE.search(tag[2]) is not None
         is_hidden = heeds_hidden and not is_closed and _HIDDEN.search(tag[2]) is not None
@@ -525,5 +526,4 @@ def _says_text(cell: Element) -> str:
 
 
 def _repeated(item: Element, what: str) -> int:
-    count = attribute(item, f"number-{what}-repeated")
-    return max(1, int(count)) if count.isdecimal() else 1
+    return max(1, whole_number(item, f"number-{what}-repeated", 1))

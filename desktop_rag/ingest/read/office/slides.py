@@ -24,6 +24,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     picture_text,
     reference,
     unread_pictures,
+    whole_number,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.office.sheet_extras import chart_lines, said_by
@@ -57,18 +58,18 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
         authors = _authors(package, main)
         writer = SlideWriter(draft)
         title, pictures = "", 0
-        for number, item in enumerate(children(child(presentation, "sldIdLst")), 1):
+        for count, item in enumerate(children(child(presentation, "sldIdLst")), 1):
             part = relations.get(reference(item), ("", ""))[1]
             root = package.root(part)
             if root is None:
-                draft.warn(f"Slide {number} can't be read.")
+                draft.warn(f"Slide {count} can't be read.")
                 continue
             _show_addresses(root, package.addresses(part))
             reader = _SlideReader(package, part, authors)
             slide = reader.read(root)
-            if number == 1 and reader.is_title_slide:
+            if count == 1 and reader.is_title_slide:
                 title = slide.title
-            writer.write(number, slide)
+            writer.write(count, slide)
             pictures += reader.pictures
         if pictures:
             draft.warn(unread_pictures(pictures))
@@ -181,14 +182,11 @@ def _lines(body: Element | None) -> Iterator[str]:
         if not (text := in_looks(_runs(paragraph)).strip()):
             continue
         properties = child(paragraph, "pPr")
-        level = attribute(properties, "lvl")
-        depth = min(int(level), _MAX_LEVEL) if level.isdecimal() else 0
+        depth = min(whole_number(properties, "lvl", 0), _MAX_LEVEL)
         counts = {other: count for other, count in counts.items() if other <= depth}
         numbering = child(properties, "buAutoNum")
         if kind := _NUMBERED.fullmatch(attribute(numbering, "type")):
-            start = attribute(numbering, "startAt")
-            first = int(start) if start.isdecimal() else 1
-            counts[depth] = counts.get(depth, first - 1) + 1
+            counts[depth] = counts.get(depth, whole_number(numbering, "startAt", 1) - 1) + 1
             label = counted(counts[depth], _FORMS.get(kind[1], ""))
             text = f"{_FRAMES.get(kind[2], '{}.').format(label)} {text}"
         else:

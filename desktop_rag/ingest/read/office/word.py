@@ -29,6 +29,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     picture_text,
     reference,
     unread_pictures,
+    whole_number,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.markup import web_page
@@ -159,23 +160,19 @@ class Numbering:
             if level is not None:
                 self._add_level(number, level)
             start = attribute(child(override, "startOverride"))
-            key = (number, _number(attribute(override, "ilvl"), 0))
+            key = (number, whole_number(override, "ilvl", 0))
             if start and key in self._levels:
                 restarts = True
-                self._levels[key] = (*self._levels[key][:2], _number(start, 1))
+                self._levels[key] = (*self._levels[key][:2], int(start) if start.isdecimal() else 1)
         # Numberings of one kind go on counting where the other left off, unless told to restart.
         self._counted_as[number] = number if restarts else f"shared {shared}"
 
     def _add_level(self, number: str, level: Element) -> None:
-        self._levels[number, _number(attribute(level, "ilvl"), 0)] = (
+        self._levels[number, whole_number(level, "ilvl", 0)] = (
             attribute(child(level, "numFmt")) or "decimal",
             attribute(child(level, "lvlText")),
-            _number(attribute(child(level, "start")), 1),
+            whole_number(child(level, "start"), "val", 1),
         )
-
-
-def _number(text: str, default: int) -> int:
-    return int(text) if text.isdecimal() else default
 
 
 # Boxes of the fonts Wingdings and Wingdings 2, by the last two digits of their letters.
@@ -430,8 +427,7 @@ def _spread(
 
 def _columns(properties: Element | None, name: str, default: int) -> int:
     """The number of columns that a property says."""
-    number = attribute(child(properties, name))
-    return min(int(number), _MAX_COLUMNS) if number.isdecimal() else default
+    return min(whole_number(child(properties, name), "val", default), _MAX_COLUMNS)
 
 
 def _joined(note: Element) -> str:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 
 if TYPE_CHECKING:
@@ -116,6 +117,22 @@ _PACKED = re.compile(rb"/ObjStm\b[^>]{0,300}>>\s*stream\r?\n")
 _MAX_UNPACKED = 10_000_000
 
 
+def pypdf_reader(source: SourceFile) -> "tuple[PdfReader, bool]":
+    """The file opened with pypdf, and True when it took a password.
+
+    Raises Unreadable when none of the passwords is right, and anything for a damaged file.
+    """
+    import pypdf
+
+    # It remarks on everything that is odd; what matters becomes a warning of the document.
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
+    reader = pypdf.PdfReader(io.BytesIO(source.data), strict=False)
+    is_locked = reader.is_encrypted and not reader.decrypt("")
+    if is_locked and not any(map(reader.decrypt, source.passwords)):
+        raise encrypted()
+    return reader, is_locked
+
+
 class SecondReader:
     """Reads with pypdf, opened at the first such page, where PDFium finds nothing legible.
 
@@ -156,12 +173,5 @@ class SecondReader:
         return ""
 
     def _opened(self) -> "PdfReader":
-        if self._reader is None:
-            import pypdf
-
-            logging.getLogger("pypdf").setLevel(logging.CRITICAL)
-            reader = pypdf.PdfReader(io.BytesIO(self._source.data), strict=False)
-            if reader.is_encrypted:
-                any(map(reader.decrypt, ("", *self._source.passwords)))
-            self._reader = reader
+        self._reader = self._reader or pypdf_reader(self._source)[0]
         return self._reader

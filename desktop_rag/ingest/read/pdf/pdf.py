@@ -4,7 +4,6 @@ PDFium runs native code on foreign bytes, so a bad file can take the process dow
 asks once more for pypdf. Runs in the parser process.
 """
 
-import io
 import logging
 import re
 from collections.abc import Iterable, Iterator
@@ -20,7 +19,7 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, day
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ocr import READ_FROM_PICTURES, ocr_hint
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.pdf.legibility import SecondReader, is_legible
+from desktop_rag.ingest.read.pdf.legibility import SecondReader, is_legible, pypdf_reader
 from desktop_rag.ingest.read.pdf.page_layout import Run
 from desktop_rag.ingest.read.pdf.pdf_pages import (
     MAX_PAGES,
@@ -120,16 +119,11 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
 
 def read_with_pypdf(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft without native code: slower, and tolerant of damage."""
-    import pypdf
     from pypdf.errors import FileNotDecryptedError
 
-    # It remarks on everything that is odd; what matters becomes a warning of the document.
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     try:
-        reader = pypdf.PdfReader(io.BytesIO(source.data), strict=False)
-        if reader.is_encrypted and not reader.decrypt(""):
-            if not any(map(reader.decrypt, source.passwords)):
-                raise encrypted()
+        reader, is_unlocked = pypdf_reader(source)
+        if is_unlocked:
             draft.warn(OPENED_BY_PASSWORD)
         pages = _collected(draft, _pypdf_pages(reader))
     except FileNotDecryptedError as exc:
