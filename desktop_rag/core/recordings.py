@@ -29,7 +29,7 @@ RECORDING_START = re.compile(
 )
 # So short that a text or other data may begin with it by chance.
 RECORDING_WEAK_START = re.compile(
-    rb"ID3[\x02-\x04]|\xff[\xe2-\xe7\xf0-\xff]|\x47.{187}\x47", re.DOTALL
+    rb"ID3[\x02-\x04]|\xff[\xe2-\xe7\xf0-\xff][\0-\xef]|\x47.{187}\x47", re.DOTALL
 )
 
 

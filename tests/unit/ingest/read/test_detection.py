@@ -215,3 +215,8 @@ def test_other_old_containers_are_named(streams: list[str], reason: str, title: 
     with pytest.raises(Unreadable) as caught:
         kind("a.docx", ole_file(*streams))
     assert (caught.value.reason, caught.value.title) == (reason, title)
+
+
+def test_bytes_that_no_recording_has_are_none() -> None:
+    content = b"\xff\xff\xff\xff\x01\0mn%PDF-2/\0\1\2\3" * 9
+    assert kind("a.fuzz", content) == "PDF"
