@@ -513,7 +513,11 @@ class AnswerService:
         ]  # fmt: skip
         sure = [text for text in said if not text.startswith(hedge)]
         text = "\n\n".join(filter(None, sure)) or next(filter(None, said), "")
-        if not text and (piece := nearest_piece(asked, draft.sources, meaning, around)):
+        near = [s for s in draft.sources if s.n not in apart and s.n not in across]
+        known = " ".join(word for name in names for word in name) if near else ""
+        if not text and (
+            piece := nearest_piece(asked, near or draft.sources, meaning, around, known)
+        ):
             [source] = [source for source in draft.sources if source.n == piece.n]
             name = PurePath(source.path).name or source.title
             draft.nearest_said = f"**{quoted(name)}**: {quoted(piece.text)}"

@@ -312,13 +312,20 @@ def nearest_piece(
     sources: Sequence[SourceRef],
     meaning: Meaning | None,
     surroundings: Mapping[int, Surroundings],
+    names: str,
 ) -> Candidate | None:
-    """The piece that comes nearest to a question which no piece is about."""
+    """The piece that comes nearest to a question which no piece is about.
+
+    Where a question has `names`, these alone don't count: all pieces about Anna are near to what is
+    asked about her.
+    """
     asked = asked_words(question)
-    candidates = all_candidates(sources, asked, surroundings)
+    candidates = _newest_first(all_candidates(sources, asked, surroundings))
     if not candidates:
         return None
     similar = _similar(question, candidates, meaning) if meaning else None
+    if names and meaning and similar is not None:
+        return candidates[int(np.argmax(similar - _similar(names, candidates, meaning)))]
     return _best(asked, candidates, similar, meaning, {})[0]
 
 

@@ -75,6 +75,11 @@ def test_what_is_not_there_is_said_before_the_nearest(
     assert any(f"**{name}**: " in answer.text for name in FILES)
 
 
+def test_the_nearest_is_near_to_more_than_a_name(indexed: Services) -> None:
+    answer = ask(indexed, "What is Piet's job?")
+    assert answer.text.endswith("**piet.txt**: He hates cheese and works as a baker in Delft.")
+
+
 def test_what_may_not_be_about_the_question_says_so_first(indexed: Services) -> None:
     hedge = "Perhaps not about your question. The nearest:\n\n"
     assert ask(indexed, "Who painted the wheel?").text.startswith(hedge)
