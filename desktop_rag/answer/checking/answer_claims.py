@@ -10,12 +10,13 @@ import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import PurePath
 from threading import Event
 
+from desktop_rag.answer.checking.claims.quantities import Quantity, quantities
 from desktop_rag.answer.checking.claims.tokens import tokenize_claim
-from desktop_rag.answer.checking.claims.words import word_lists
+from desktop_rag.answer.checking.claims.words import listed
 from desktop_rag.answer.citing.citations import CitedSentence, citations, cited_sentences
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_merging import not_by_app, numbered
@@ -34,16 +35,12 @@ from desktop_rag.core.terms import terms
 from desktop_rag.core.text import words
 from desktop_rag.store.contract.search import NameStore, Scope
 
-_NUMBER = re.compile(
-    r"(?<![\w.,])[-−]?\d(?:[\d.,'’\u00a0\u202f]*\d)?(?![\w])|(?<![\w.,])[-−]?\d+(?=%)"
-)
-_GROUPS = re.compile(r"[.,'’\u00a0\u202f](?=\d{3}(?:\D|$))")
-_SEPARATORS = re.compile(r"['’\u00a0\u202f]")
 _BORDER = " | "
 # The description of the query and the column names precede the rows.
 _LINES_ABOVE = 2
-# The fewest digits of a rounded number: 7 could be anything from 6.5 to 7.5.
-_LEAST_DIGITS = 3
+# A number with fewer digits is no rounded one: 7 could be anything from 6.5 to 7.5.
+_LEAST_ROUNDED = 100
+_DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _LEAST_NAME_CHARS = 2
 _SUPPORTED = "The result of the query says this."
 
@@ -53,7 +50,7 @@ class _Row:
     start: int
     end: int
     names: frozenset[str]
-    numbers: frozenset[float]
+    numbers: Sequence[Quantity]
 
 
 def checked_by_result(claim: str, source: SourceRef) -> CheckedClaim | None:
@@ -63,16 +60,15 @@ def checked_by_result(claim: str, source: SourceRef) -> CheckedClaim | None:
     anything uncertain are left to the claim checker, which compares sentences.
     """
     known, written = table_words(), {word.casefold() for word in words(claim)}
-    if written & (known.compares | word_lists().negation):
+    if written & (known.compares | listed("negation")):
         return None
     rows = list(_rows(source.text))
-    numbers = [(_values(found[0]), _decimals(found[0])) for found in _NUMBER.finditer(claim)]
     said = f" {' '.join(words(claim)).casefold()} "
     named = [row for row in rows if any(f" {name} " in said for name in row.names)]
     # A number that limits the query, such as a year, is no result.
-    query = re.sub(r"(\d{4})-(\d{2})-(\d{2})", r"\1 \2 \3", source.query)
-    asked = {value for found in _NUMBER.finditer(query) for value in _values(found[0])}
-    left = [number for number in numbers if not number[0] & asked]
+    asked = [*quantities(source.query), *quantities(_DAY.sub(r"\1 \2 \3", source.query))]
+    numbers = [one for one in quantities(claim) if not claim[one.start].isalpha()]
+    left = [one for one in numbers if not any(map(one.equals, asked))]
     fitting = [row for row in named or rows if any(_holds(row, number) for number in left)]
     if not left or not all(any(_holds(row, number) for row in fitting) for number in left):
         return None
@@ -88,41 +84,22 @@ def _rows(text: str) -> Iterator[_Row]:
     for n, line in enumerate(text.split("\n")):
         if n >= _LINES_ABOVE and line:
             cells = line.split(_BORDER)
-            numbers = {value for cell in cells for value in _values(cell)}
-            names = {" ".join(words(c)).casefold() for c in cells if not _values(c)}
+            numbers = [quantities(cell) for cell in cells]
+            names = {
+                " ".join(words(c)).casefold() for c, n in zip(cells, numbers, strict=True) if not n
+            }
             long_names = frozenset(name for name in names if len(name) >= _LEAST_NAME_CHARS)
-            yield _Row(start, start + len(line), long_names, frozenset(numbers))
+            yield _Row(start, start + len(line), long_names, list(chain(*numbers)))
         start += len(line) + 1
 
 
-def _holds(row: _Row, number: tuple[frozenset[float], int]) -> bool:
+def _holds(row: _Row, said: Quantity) -> bool:
     """True when the row has the number, rounded or not."""
-    values, decimals = number
-    for value in values:
-        digits = sum(map(str.isdecimal, f"{abs(value):.{decimals}f}"))
-        for held in row.numbers:
-            if value == held or (digits >= _LEAST_DIGITS and value == round(held, decimals)):
-                return True
-    return False
-
-
-def _values(written: str) -> frozenset[float]:
-    """The possible values of a number: 1,197 is above a thousand, or just above one."""
-    plain = _SEPARATORS.sub("", written.strip()).replace("−", "-")
-    readings = {_GROUPS.sub("", plain).replace(",", "."), plain.replace(",", ".")}
-    values: set[float] = set()
-    for reading in readings:
-        try:
-            values.add(float(reading))
-        except ValueError:
-            continue
-    return frozenset(values)
-
-
-def _decimals(written: str) -> int:
-    mark = max(written.rfind("."), written.rfind(","))
-    after = len(written) - mark - 1 if mark >= 0 else 0
-    return 0 if _GROUPS.search(written[mark:]) else after
+    is_precise = abs(said.values[0] / said.steps[0]) >= _LEAST_ROUNDED
+    return any(
+        said.equals(held) or (is_precise and any(map(said.is_written_for, held.values)))
+        for held in row.numbers
+    )
 
 
 # A claim and the texts it may rest on.

@@ -22,10 +22,11 @@ from desktop_rag.answer.checking.claims.tokens import (
 )
 from desktop_rag.answer.checking.claims.words import (
     LEAST_EQUAL,
+    first_of,
     has_opposite,
     is_month,
+    listed,
     unit_named,
-    word_lists,
 )
 from desktop_rag.core.claims import Difference, DifferenceKind
 
@@ -66,7 +67,7 @@ def is_function(token: ClaimToken, functions: frozenset[str]) -> bool:
     """True for a function word in any of the languages at hand."""
     return token.role is TokenRole.FUNCTION or (
         token.role in (TokenRole.WORD, TokenRole.NAME, TokenRole.DEGREE, TokenRole.FRAMING)
-        and (token.word in functions or token.word in word_lists().conditions)
+        and (token.word in functions or token.word in listed("conditions"))
     )
 
 
@@ -110,7 +111,6 @@ def _is_done_to(one: ClaimToken, other: ClaimToken) -> bool:
 def _relation(
     tokens: Sequence[ClaimToken], place: int, text: str, functions: frozenset[str]
 ) -> tuple[str, bool]:
-    lists = word_lists()
     is_begun = False
     for at in range(place - 1, max(-1, place - 1 - _FURTHEST), -1):
         if is_boundary(tokens[at], tokens[at + 1], text):
@@ -118,11 +118,11 @@ def _relation(
         if _is_apart(tokens[at], tokens[at + 1], text):
             break
         word = tokens[at].word
-        if word in lists.relations:
-            return lists.relations[word], True
-        if word in lists.circumstances:
+        if word in first_of("relations"):
+            return first_of("relations")[word], True
+        if word in listed("circumstances"):
             return word, False
-        if word in lists.determiners and not is_begun:
+        if word in listed("determiners") and not is_begun:
             is_begun = True
         elif is_begun or (is_function(tokens[at], functions) and word not in ("and", "und")):
             break
@@ -167,10 +167,9 @@ class Match:
     def stops(self, place: int) -> bool:
         """True when a clause ends between this token of the unit and the next one."""
         tokens = self.unit.tokens
-        return (
-            is_boundary(tokens[place], tokens[place + 1], self.text)
-            or tokens[place + 1].word in word_lists().joining
-        )
+        return is_boundary(tokens[place], tokens[place + 1], self.text) or tokens[
+            place + 1
+        ].word in listed("joining")
 
     def clause(self) -> range:
         """The places of the clause around the matched tokens."""
@@ -265,10 +264,11 @@ def _is_above(token: ClaimToken, unit: Unit) -> bool:
 
 
 def _is_optional(token: ClaimToken, unit: Unit, text: str) -> bool:
-    lists = word_lists()
-    if token.word in lists.attributing or _has_sign_of(token, text[unit.start - 2 : unit.end + 2]):
+    if token.word in listed("attributing") or _has_sign_of(
+        token, text[unit.start - 2 : unit.end + 2]
+    ):
         return True
-    return unit.kind is not UnitKind.SENTENCE and token.word in lists.linking
+    return unit.kind is not UnitKind.SENTENCE and token.word in listed("linking")
 
 
 def _has_sign_of(token: ClaimToken, written: str) -> bool:
@@ -279,15 +279,15 @@ def _has_sign_of(token: ClaimToken, written: str) -> bool:
 
 def _is_as_free(found: Match, claim_words: frozenset[str]) -> bool:
     """True when no negation, condition or modal verb of the unit is left out or put in."""
-    lists, tokens = word_lists(), found.unit.tokens
+    tokens = found.unit.tokens
     near = (tokens[place].word for place in found.clauses_near())
-    if any(word in lists.conditions and word not in claim_words for word in near):
+    if any(word in listed("conditions") and word not in claim_words for word in near):
         return False
     matched, inside = set(found.places), [tokens[place] for place in found.clause()]
     for place in found.clause():
         if tokens[place].role is TokenRole.NEGATION and place not in matched:
             return False
-    for modals in (lists.permitting, lists.obliging):
+    for modals in (listed("permitting"), listed("obliging")):
         theirs = any(t.word in modals and t.role is not TokenRole.NAME for t in inside)
         if bool(modals & claim_words) != theirs:
             return False
@@ -296,7 +296,7 @@ def _is_as_free(found: Match, claim_words: frozenset[str]) -> bool:
 
 def _has_its_order(found: Match, claim_words: frozenset[str]) -> bool:
     """True when no before, after, above or the like of a claim is missing in the unit."""
-    relations = word_lists().relations
+    relations = first_of("relations")
     said = {relations[word] for word in claim_words & relations.keys()} - _FREE
     return said <= {relations.get(token.word) for token in found.unit.tokens}
 
@@ -444,8 +444,6 @@ Span = tuple[int, int]
 _YEAR = re.compile(r"1[0-9]\d\d|20\d\d")
 _DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}")
 _NOT_DIGIT = re.compile(r"\D")
-_SIGN_AFTER = re.compile(r"\s?([%°$€£¥]\w?)")
-_SIGN_BEFORE = re.compile(r"([$€£¥])\s?$")
 _KINDS = {
     TokenRole.NUMBER: DifferenceKind.NUMBER,
     TokenRole.NAME: DifferenceKind.NAME,
@@ -496,7 +494,6 @@ def find_differences(claim_text: str, index: SourceIndex, alignment: Alignment) 
     found = _Found()
     for gap in alignment.gaps():
         _compare_gap(claim_text, index, gap, found)
-    _compare_units(claim_text, index.text, alignment, found)
     # Two negations may cancel each other.
     if found.negations == 1 and found.turned is not None:
         found.contradicted(found.turned)
@@ -552,42 +549,9 @@ def _compare_negations(
         found.turned = alone.weight if said else 0.0
 
 
-def _compare_units(claim_text: str, text: str, alignment: Alignment, found: _Found) -> None:
-    for one, other in alignment.pairs:
-        if alignment.claim[one].role is not TokenRole.NUMBER:
-            continue
-        unit, its = _unit(alignment.claim, one, claim_text), _unit(alignment.evidence, other, text)
-        if unit and its and unit.name != its.name:
-            found.differences = [d for d in found.differences if d.in_claim != unit.span]
-            found.differences.append(Difference(DifferenceKind.UNIT, unit.span, its.span))
-            found.contradicted(unit.weight)
-
-
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    name: str
-    span: Span
-    weight: float
-
-
-def _unit(tokens: Sequence[ClaimToken], place: int, text: str) -> _Unit | None:
-    """The unit of a number: a symbol on either side of it, or the next word."""
-    number = tokens[place]
-    sign = _SIGN_AFTER.match(text, number.end) or _SIGN_BEFORE.search(
-        text, max(0, number.start - 2), number.start
-    )
-    if sign:
-        name = unit_named(sign[1].casefold())
-        return _Unit(name, sign.span(1), 0.0) if name else None
-    for following in tokens[place + 1 : place + 2]:
-        if name := unit_named(following.word):
-            return _Unit(name, (following.start, following.end), following.weight)
-    return None
-
-
 def is_plain_negation(token: ClaimToken) -> bool:
     """True for a word that always negates."""
-    return token.word in word_lists().plain_negation or token.word.endswith("n't")
+    return token.word in listed("plain_negation") or token.word.endswith("n't")
 
 
 def _is_other_number(token: ClaimToken, other: ClaimToken) -> bool:
@@ -663,7 +627,7 @@ def detail_of(
     kind = kind_of(token, text)
     if token.role is TokenRole.NUMBER:
         return (kind, "figure") if kind else None
-    if token.word in word_lists().weekdays:
+    if token.word in listed("weekdays"):
         return DifferenceKind.DATE, "weekday"
     if kind is DifferenceKind.DATE:
         return kind, "month"

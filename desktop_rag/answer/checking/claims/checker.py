@@ -40,7 +40,7 @@ from desktop_rag.answer.checking.claims.support import (
     compare,
 )
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize_claim
-from desktop_rag.answer.checking.claims.words import is_english, word_lists, writing_of
+from desktop_rag.answer.checking.claims.words import is_english, listed, writing_of
 from desktop_rag.core.claims import (
     CONTRADICTING,
     CheckedClaim,
@@ -118,7 +118,7 @@ def _clauses(text: str, claim: Sequence[ClaimToken]) -> Iterator[Sequence[ClaimT
     """The main clauses of a claim, each with a subject before its verb; one when unsure."""
     first = 0
     for place, (token, following) in enumerate(pairwise(claim), 1):
-        is_joint = following.word in word_lists().joining or _JOINT.search(
+        is_joint = following.word in listed("joining") or _JOINT.search(
             text, token.end, following.start
         )
         if is_joint and _is_clause(claim[first:place]) and _is_clause(claim[place:]):
@@ -128,7 +128,7 @@ def _clauses(text: str, claim: Sequence[ClaimToken]) -> Iterator[Sequence[ClaimT
 
 
 def _is_clause(part: Sequence[ClaimToken]) -> bool:
-    verbs = word_lists().auxiliary
+    verbs = listed("auxiliary")
     verb = next((n for n, token in enumerate(part) if token.word in verbs), len(part))
     return any(token.is_content for token in part[:verb]) and any(
         token.is_content for token in part[verb + 1 :]
@@ -219,7 +219,7 @@ def _words(claim: Sequence[ClaimToken]) -> frozenset[str]:
 
 
 def _has_condition(tokens: Sequence[ClaimToken]) -> bool:
-    return any(token.word in word_lists().conditions for token in tokens)
+    return any(token.word in listed("conditions") for token in tokens)
 
 
 # Indexes of sources are cached up to this many characters in total; the latest always is.

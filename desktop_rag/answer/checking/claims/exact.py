@@ -22,7 +22,7 @@ from desktop_rag.answer.checking.claims.quantities import (
 from desktop_rag.answer.checking.claims.rows import RowsTold, is_limiting, taken_from, told_of_rows
 from desktop_rag.answer.checking.claims.source_index import SourceIndex
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole
-from desktop_rag.answer.checking.claims.words import word_lists
+from desktop_rag.answer.checking.claims.words import listed
 from desktop_rag.answer.tools.calculator import CalculationError, calculated
 from desktop_rag.core.claims import (
     Basis,
@@ -152,7 +152,7 @@ def _is_result(claim: str, result: Quantity, value: Decimal) -> bool:
     factor = _factor(result)
     least = Decimal(0)
     before = words(claim[: result.start])[-1:]
-    if before and before[0].casefold() in word_lists().roughly:
+    if before and before[0].casefold() in listed("roughly"):
         least = Decimal(10) ** int(result.values[0].normalize().as_tuple().exponent)
     values = (value, value * _HUNDRED) if result.is_percent else (value, value * factor)
     return any(
@@ -247,17 +247,17 @@ def _told(
     if changes or len(figures) < _LEAST_TOLD:
         yield from changes
         return
-    lists, written = word_lists(), {word.casefold() for word in words(claim)}
+    written = {word.casefold() for word in words(claim)}
     absent = [one for one in figures if not any(source.has(one) for source in known)]
     results = absent if len(absent) == 1 else figures if not absent else []
     for result in results:
         rest = [one for one in figures if one is not result]
         alike = [one for one in rest if one.is_percent == result.is_percent]
-        if written & lists.averaging and len(alike) > 1:
+        if written & listed("averaging") and len(alike) > 1:
             yield Calculation(result, tuple(alike), lambda values: sum_of(values) / len(values))
-        elif written & lists.summing and len(alike) > 1:
+        elif written & listed("summing") and len(alike) > 1:
             yield Calculation(result, tuple(alike), sum_of)
-        elif written & lists.differing and len(alike) == len(("A", "B")):
+        elif written & listed("differing") and len(alike) == len(("A", "B")):
             yield Calculation(result, tuple(alike), _difference)
         elif len(rest) == len(("A", "B")) and not any(one.is_percent for one in rest):
             yield from _quotients(result, rest, written)
@@ -273,19 +273,18 @@ def _is_name(claim: str, said: Quantity) -> bool:
 def _quotients(
     result: Quantity, rest: Sequence[Quantity], written: set[str]
 ) -> Iterator[Calculation]:
-    lists = word_lists()
     one, other = rest
     # In "309 versus 250 million" the word counts for both.
     is_mixed = _factor(one) != _factor(other) and Decimal(1) in map(_factor, rest)
     smaller, larger = sorted(rest, key=lambda r: abs((r.plain if is_mixed else r.values)[0]))
-    is_growth = result.is_percent and written & lists.comparing and smaller.unit == larger.unit
-    if is_growth and written & lists.rising:
+    is_growth = result.is_percent and written & listed("comparing") and smaller.unit == larger.unit
+    if is_growth and written & listed("rising"):
         yield Calculation(result, (smaller, larger), _growth)
-    elif is_growth and written & lists.falling:
+    elif is_growth and written & listed("falling"):
         yield Calculation(result, (larger, smaller), _growth)
-    elif result.is_percent and written & (lists.sharing | lists.dividing):
+    elif result.is_percent and written & (listed("sharing") | listed("dividing")):
         yield Calculation(result, (smaller, larger), _quotient)
-    elif written & lists.dividing and not result.is_percent:
+    elif written & listed("dividing") and not result.is_percent:
         yield Calculation(result, (larger, smaller), _quotient)
 
 
@@ -370,7 +369,7 @@ def _from_table(
 ) -> CheckedClaim | None:
     """The claim with the cells that it names, or with one other cell."""
     is_plain = not any(
-        t.role is TokenRole.NEGATION or t.word in word_lists().conditions or is_limiting(t)
+        t.role is TokenRole.NEGATION or t.word in listed("conditions") or is_limiting(t)
         for t in tokens
     )
     for number, index in sources.items():
@@ -389,10 +388,9 @@ def _of_column(
 
     Of the result of a query only: another source may be a piece of a table, with another sum.
     """
-    lists = word_lists()
     words = {token.word for token in tokens}
     unknown = unknown_figures(claim, sources)
-    is_total = bool(words & (lists.summing | lists.averaging))
+    is_total = bool(words & (listed("summing") | listed("averaging")))
     is_negated = any(token.role is TokenRole.NEGATION for token in tokens)
     if len(unknown) != 1 or unknown[0].date or is_negated or not is_total:
         return None
@@ -400,7 +398,7 @@ def _of_column(
         for columns in (each for each in index.columns if each.is_whole):
             for values in columns.numbers():
                 total = sum(values, Decimal(0))
-                made = total / len(values) if words & lists.averaging else total
+                made = total / len(values) if words & listed("averaging") else total
                 if unknown[0].is_written_for(made):
                     rows = columns.rows
                     evidence = Evidence(number, rows[0].start, rows[-1].end)
@@ -481,16 +479,16 @@ def is_derived(said: Quantity, around: Sequence[Quantity], claim: str) -> bool:
 
 def _shares_of(figures: Sequence[Quantity], claim: str) -> Iterator[Decimal]:
     """The growth, the decline or the share that a claim tells of, of each two of few figures."""
-    lists, told = word_lists(), {word.casefold() for word in words(claim)}
+    told = {word.casefold() for word in words(claim)}
     plain = {(one.values[0], one.unit) for one in figures if one.values[0] > 0}
     for (less, unit), (more, other) in combinations(sorted(plain), 2):
         if unit != other or unit == "%" or len(plain) > _MOST_COMPARED:
             continue
-        if told & lists.rising:
+        if told & listed("rising"):
             yield (more / less - 1) * _HUNDRED
-        if told & lists.falling:
+        if told & listed("falling"):
             yield (1 - less / more) * _HUNDRED
-        if told & lists.sharing:
+        if told & listed("sharing"):
             yield less / more * _HUNDRED
 
 

@@ -12,11 +12,13 @@ from functools import cached_property
 import regex
 
 from desktop_rag.answer.checking.claims.words import (
+    first_of,
     is_month,
     month_names,
+    numerals,
+    scales,
     unit_named,
     without_notes,
-    word_lists,
 )
 from desktop_rag.core.language.languages import language_of
 from desktop_rag.core.text import words
@@ -123,16 +125,16 @@ def quantities(text: str) -> list[Quantity]:
 
 def _in_words(text: str) -> Iterator[Quantity]:
     """The numbers that are written as words: two months, zwei Monate."""
-    numerals = word_lists().numerals
+    known = numerals()
     for match in _NUMERAL.finditer(text):
         said = match[0].casefold()
         if said in _NUMERALS_OF and language_of(words(text)) != _NUMERALS_OF[said]:
             continue
-        value = numerals.get(said)
+        value = known.get(said)
         # A word before a scale, such as two million, is a figure of its own kind.
         word = _WORD.match(text, match.end())
         name = word[1].rstrip(".").casefold() if word else ""
-        if value and name not in word_lists().scales:
+        if value and name not in scales():
             yield Quantity(*match.span(), (value,), (value,), (Decimal(1),), unit_named(name))
 
 
@@ -142,7 +144,7 @@ def _quantity(text: str, match: regex.Match[str]) -> Quantity:
     readings = [(sign * value, step) for value, step in _readings(written)]
     end, factor = match.end(), Decimal(1)
     word = _WORD.match(text, end)
-    if word and (scale := word_lists().scales.get(word[1].rstrip(".").casefold())):
+    if word and (scale := scales().get(word[1].rstrip(".").casefold())):
         factor, end = scale, word.end(1)
         word = _WORD.match(text, end)
     before = text[match.start() : match.start("number")].strip(" -−\u00a0")
@@ -184,10 +186,10 @@ def _dates(text: str) -> Iterator[Quantity]:
     for match in _NAMED_DAY.finditer(text, overlapped=True):
         month = match["month"]
         is_free = not any(a < match.end() and match.start() < b for a, b in taken)
-        is_named = is_month(month) or (match["y"] and month.casefold() in word_lists().months)
+        is_named = is_month(month) or (match["y"] and month.casefold() in first_of("months"))
         if is_free and is_named and 1 <= int(match["d"]) <= _DAYS:
             taken.append(match.span())
-            number = month_names().index(word_lists().months[month.casefold()]) + 1
+            number = month_names().index(first_of("months")[month.casefold()]) + 1
             yield _date(match, int(match["d"]), str(number), match["y"])
 
 
@@ -208,7 +210,7 @@ _SCALE = regex.compile(
 def scale_of(text: str) -> Decimal | None:
     """What the figures of a text stand for, such as 1,000,000; None when it doesn't say."""
     found = _SCALE.search(text)
-    return word_lists().scales[(found[1] or found[2]).casefold()] if found else None
+    return scales()[(found[1] or found[2]).casefold()] if found else None
 
 
 class KnownQuantities:

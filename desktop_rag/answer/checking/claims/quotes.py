@@ -14,7 +14,7 @@ from unicodedata import normalize
 import regex
 
 from desktop_rag.answer.checking.claims.tokens import NUMBER
-from desktop_rag.answer.checking.claims.words import without_notes, word_lists
+from desktop_rag.answer.checking.claims.words import listed, without_notes
 from desktop_rag.core.text import sentences, words
 
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー]"
@@ -87,12 +87,11 @@ class QuotableText:
         start, end = spans[0]
         lead, rest = words(claim[:start]), {word.casefold() for word in words(claim[end:])}
         rest |= {word.casefold() for word in lead}
-        lists = word_lists()
-        known = self._words | lists.function | lists.framing | lists.attributing
+        known = self._words | listed("function") | listed("framing") | listed("attributing")
         # "According to the policy" only tells where it stands, but for a name.
-        if lead and lead[0].casefold() in lists.attributing and len(lead) <= _LONGEST_LEAD:
+        if lead and lead[0].casefold() in listed("attributing") and len(lead) <= _LONGEST_LEAD:
             known |= {word for word in lead if word.islower()}
-        is_plain = rest <= known and not rest & lists.negation
+        is_plain = rest <= known and not rest & listed("negation")
         return self.place_of(claim[start + 1 : end - 1]) if is_plain else None
 
     @cached_property
@@ -112,7 +111,6 @@ class QuotableText:
 
     def _is_turned(self, start: int, end: int) -> bool:
         """True when the rest of its sentences has a negation or a condition in reach."""
-        lists = word_lists()
         around = [span for span in self._sentences if span[0] < end and start < span[1]]
         if not around:
             return False
@@ -123,8 +121,8 @@ class QuotableText:
         if not any(mark in behind[:2] for mark in _STOPS):
             near += words(behind.split(";")[0].split("\n")[0])
         else:
-            near += [word for word in words(behind)[:1] if word.casefold() in lists.conditions]
-        turning = lists.negation | lists.conditions
+            near += [word for word in words(behind)[:1] if word.casefold() in listed("conditions")]
+        turning = listed("negation") | listed("conditions")
         return any(word.casefold() in turning for word in near)
 
 

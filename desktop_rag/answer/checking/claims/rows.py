@@ -18,9 +18,11 @@ from desktop_rag.answer.checking.claims.quantities import Quantity, quantities
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize
 from desktop_rag.answer.checking.claims.words import (
     LEAST_EQUAL,
+    first_of,
     has_opposite,
+    listed,
+    scales,
     unit_named,
-    word_lists,
 )
 from desktop_rag.answer.tables.cell_values import RESULT, exact_cell, table_words, truth_of
 from desktop_rag.core.language.languages import function_words
@@ -193,10 +195,9 @@ def _is_whole(
     tokens: Sequence[ClaimToken], names: frozenset[str], said: Sequence[Quantity]
 ) -> bool:
     """True when the other words of a claim only join the cells, or say how the figures changed."""
-    lists = word_lists()
-    up = any(token.word in lists.rising for token in tokens)
-    down = any(token.word in lists.falling for token in tokens)
-    changed = lists.rising | lists.falling
+    up = any(token.word in listed("rising") for token in tokens)
+    down = any(token.word in listed("falling") for token in tokens)
+    changed = listed("rising") | listed("falling")
     rest = [
         token
         for token in tokens
@@ -213,10 +214,10 @@ def _is_whole(
 
 def is_joining(token: ClaimToken) -> bool:
     """True for a word that only joins cells, introduces them, or is a unit."""
-    lists = word_lists()
     return (
-        token.word in lists.linking | lists.attributing | lists.roughly | lists.circumstances
-        or token.word in lists.scales
+        token.word
+        in listed("linking") | listed("attributing") | listed("roughly") | listed("circumstances")
+        or token.word in scales()
         or bool(unit_named(token.word))
         or token.role is TokenRole.FRAMING
     )
@@ -224,7 +225,7 @@ def is_joining(token: ClaimToken) -> bool:
 
 def is_limiting(token: ClaimToken) -> bool:
     """True for a word after which a figure is no longer that of the cell: before, without."""
-    return word_lists().relations.get(token.word) in _LIMITS
+    return first_of("relations").get(token.word) in _LIMITS
 
 
 def _goes_as_told(tokens: Sequence[ClaimToken], said: Sequence[Quantity], *, up: bool) -> bool:
@@ -250,8 +251,7 @@ Place = tuple[int, int, Row]
 
 def told_of_rows(claim: str, tokens: Sequence[ClaimToken], table: "Columns") -> RowsTold | None:
     """The rows that the claim is about; None unless it says cells of them, and nothing else."""
-    lists = word_lists()
-    limits = lists.conditions | lists.rising | lists.falling
+    limits = listed("conditions") | listed("rising") | listed("falling")
     if any(token.word in limits or is_limiting(token) for token in tokens):
         return None
     told: list[RowsTold] = []
@@ -340,7 +340,7 @@ def _figure(cell: str) -> Quantity | None:
     if len(held) != 1:
         return None
     rest = cell[: held[0].start] + " " + cell[held[0].end :]
-    units = word_lists().units
+    units = first_of("units")
     return held[0] if all(word.casefold() in units for word in _LETTERS.findall(rest)) else None
 
 
@@ -464,8 +464,7 @@ class _Reading:
     def _is_one_of(self, token: ClaimToken) -> bool:
         """True for "one of the largest", which several rows can be."""
         before = [t.word for t in self.tokens if t.start < token.start][-2:-1]
-        lists = word_lists()
-        parts = lists.circumstances | lists.relations.keys() | lists.determiners
+        parts = listed("circumstances") | first_of("relations").keys() | listed("determiners")
         return any(word in parts for word in before)
 
     def _ranked(self, *, is_day: bool) -> int | None:
@@ -610,10 +609,10 @@ def _keys(claim: str, table: Columns) -> list[Place]:
 
 def _is_gap(text: str) -> bool:
     found = _GAP.fullmatch(text)
-    return bool(found) and (not found["word"] or found["word"].casefold() in word_lists().joining)
+    return bool(found) and (not found["word"] or found["word"].casefold() in listed("joining"))
 
 
 def _ends_clause(gap: str) -> bool:
     """True when a mark or a joining word stands at the end."""
     last = gap.split()[-1:]
-    return bool(last) and (last[0][-1] in ",;:" or last[0].casefold() in word_lists().joining)
+    return bool(last) and (last[0][-1] in ",;:" or last[0].casefold() in listed("joining"))

@@ -36,9 +36,6 @@ _PRONOUN = re.compile(
     r"(?:it|its|they|their|she|he|her|his|this|these|er|sie|es|ihr|ihre|sein|seine|dies|diese)\b",
     re.IGNORECASE,
 )
-_BETWEEN_CELLS = re.compile(r"[|\t]|[ ]{3,}")
-# Shorter cells are names and figures.
-_LEAST_SAID = 4
 # The words that begin a sentence may be the subject of the next one.
 _MOST_SUBJECT = 4
 
@@ -97,21 +94,7 @@ def units_of(text: str, sentences: Sequence[Sequence[ClaimToken]]) -> Iterator[U
             stems = above.stems_for(written)
             head, bounds = above.head_for(kind, part, (start, end), written)
             yield Unit(kind, part[0].start, part[-1].end, part, stems, head, bounds)
-            if kind is UnitKind.ROW:
-                yield from _said_in_cells(text, part, above.title)
             above.passed(part, written, kind)
-
-
-def _said_in_cells(text: str, row: Sequence[ClaimToken], title: frozenset[str]) -> Iterator[Unit]:
-    """The cells of a row that say something by themselves."""
-    cells: list[list[ClaimToken]] = [[row[0]]]
-    for before, token in pairwise(row):
-        if _BETWEEN_CELLS.search(text[before.end : token.start]):
-            cells.append([])
-        cells[-1].append(token)
-    for cell in cells:
-        if len(cell) >= _LEAST_SAID and len(cells) > 1:
-            yield Unit(UnitKind.SENTENCE, cell[0].start, cell[-1].end, cell, title)
 
 
 class _Above:

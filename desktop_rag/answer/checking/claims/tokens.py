@@ -12,10 +12,10 @@ import regex
 from desktop_rag.answer.checking.claims.words import (
     importance,
     is_month,
+    listed,
     month_names,
     stem,
     without_notes,
-    word_lists,
 )
 from desktop_rag.core.language.languages import NUMBER_WORDS, SMALL, TENS, function_words
 from desktop_rag.core.text import words
@@ -204,18 +204,17 @@ def _fields(written: str, begins_sentence: bool) -> tuple[str, str, TokenRole, f
 
 
 def _role(written: str, word: str, *, begins_sentence: bool) -> TokenRole:
-    lists = word_lists()
     if word[0].isdigit() or word in NUMBER_WORDS:
         return TokenRole.NUMBER
     if not begins_sentence and written[0].isupper() and is_month(written):
         return TokenRole.NAME  # "May" too
-    if word in lists.negation or word.endswith("n't"):
+    if word in listed("negation") or word.endswith("n't"):
         return TokenRole.NEGATION
-    if word in lists.function:
+    if word in listed("function"):
         return TokenRole.FUNCTION
-    if word in lists.framing:
+    if word in listed("framing"):
         return TokenRole.FRAMING
-    if word in lists.degree:
+    if word in listed("degree"):
         return TokenRole.DEGREE
     is_capital = written[0].isupper()
     is_acronym = len(written) > 1 and written.isupper()

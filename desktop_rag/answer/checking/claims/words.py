@@ -6,6 +6,7 @@ The lists are English, with the negations of other languages; other words are co
 import math
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -31,64 +32,34 @@ _EVERYWHERE = 10
 _RANK_OF_ONE = 24_000
 
 
-@dataclass(frozen=True, slots=True)
-class WordLists:
-    """Words by role, in lower case; relations, months and units map each name to one form.
-
-    Scales and numerals map words such as million and seven to their values.
-    """
-
-    negation: frozenset[str]
-    plain_negation: frozenset[str]
-    function: frozenset[str]
-    degree: frozenset[str]
-    framing: frozenset[str]
-    conditions: frozenset[str]
-    attributing: frozenset[str]
-    linking: frozenset[str]
-    circumstances: frozenset[str]
-    determiners: frozenset[str]
-    joining: frozenset[str]
-    permitting: frozenset[str]
-    obliging: frozenset[str]
-    auxiliary: frozenset[str]
-    summing: frozenset[str]
-    averaging: frozenset[str]
-    differing: frozenset[str]
-    sharing: frozenset[str]
-    dividing: frozenset[str]
-    rising: frozenset[str]
-    falling: frozenset[str]
-    comparing: frozenset[str]
-    roughly: frozenset[str]
-    weekdays: frozenset[str]
-    relations: dict[str, str]
-    months: dict[str, str]
-    units: dict[str, str]
-    scales: dict[str, Decimal]
-    numerals: dict[str, Decimal]
+@cache
+def listed(kind: str) -> frozenset[str]:
+    """The words of one of the reviewed lists, in lower case."""
+    return frozenset(_tables()[kind].split())
 
 
 @cache
-def word_lists() -> WordLists:
-    """The reviewed lists."""
-    tables = dict(_tables())
-    del tables["antonyms"]
-    units, months, relations, scales, numerals = (
-        _first_of_line(tables.pop(name))
-        for name in ("units", "months", "relations", "scales", "numerals")
-    )
-    values = {word: Decimal(value) for word, value in numerals.items()}
-    factors = {word: Decimal(10) ** int(power) for word, power in scales.items()}
-    lists = {name: frozenset(text.split()) for name, text in tables.items()}
-    return WordLists(
-        **lists, relations=relations, months=months, units=units, scales=factors, numerals=values
-    )
+def first_of(kind: str) -> Mapping[str, str]:
+    """Each word of a list with the first one of its line: the relations, months and units."""
+    lines = [line.split() for line in _tables()[kind].strip().splitlines()]
+    return {name.casefold(): names[0] for names in lines for name in names}
+
+
+@cache
+def scales() -> Mapping[str, Decimal]:
+    """What the words for thousands and millions stand for."""
+    return {word: Decimal(10) ** int(power) for word, power in first_of("scales").items()}
+
+
+@cache
+def numerals() -> Mapping[str, Decimal]:
+    """The values of numbers that are written as words."""
+    return {word: Decimal(value) for word, value in first_of("numerals").items()}
 
 
 def unit_named(word: str) -> str:
     """The unit of measure that a word or a sign in lower case stands for; "" for none."""
-    units = word_lists().units
+    units = first_of("units")
     return units.get(word) or units.get(word.removesuffix("s")) or ""
 
 
@@ -99,9 +70,9 @@ def without_notes(text: str) -> str:
 
 @cache
 def _note() -> regex.Pattern[str]:
-    scales = "|".join(word_lists().scales)
+    names = "|".join(scales())
     return regex.compile(
-        rf"(?<=\d)(?:[⁰¹²³⁴-⁹]+|\s?\[\w{{1,3}}\])(?=\s?(?:{scales})\b)", regex.IGNORECASE
+        rf"(?<=\d)(?:[⁰¹²³⁴-⁹]+|\s?\[\w{{1,3}}\])(?=\s?(?:{names})\b)", regex.IGNORECASE
     )
 
 
@@ -111,7 +82,7 @@ def stem(word: str) -> str:
     if folded in NUMBER_WORDS:
         return NUMBER_WORDS[folded]
     if is_month(word):
-        word = word_lists().months[folded]
+        word = first_of("months")[folded]
     if _TIME.fullmatch(word):
         return word.lstrip("0")
     return next(iter(terms(word)), folded)
@@ -120,12 +91,12 @@ def stem(word: str) -> str:
 def is_month(word: str) -> bool:
     """True for the name of a month; a short one must be capitalised: May, Dec."""
     is_sure = word[0].isupper() or len(word) >= _LEAST_SURE_MONTH
-    return is_sure and word.casefold() in word_lists().months
+    return is_sure and word.casefold() in first_of("months")
 
 
 def month_names() -> list[str]:
     """The English names of the months in order."""
-    return list(dict.fromkeys(word_lists().months.values()))
+    return list(dict.fromkeys(first_of("months").values()))
 
 
 def importance(word: str) -> float:
@@ -150,12 +121,6 @@ def has_opposite(stemmed: str, among: frozenset[str]) -> bool:
         or (len(stemmed) >= _LEAST_OPPOSED and prefix + stemmed in among)
         for prefix in _OPPOSING_PREFIXES
     )
-
-
-def _first_of_line(text: str) -> dict[str, str]:
-    """Each word of a line mapped to the first of the line."""
-    lines = [line.split() for line in text.strip().splitlines()]
-    return {name.casefold(): names[0] for names in lines for name in names}
 
 
 @cache
