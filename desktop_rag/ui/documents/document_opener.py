@@ -4,16 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, QObject, QStringListModel, Qt, QUrl, Slot
-from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextCharFormat, QTextCursor
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
-    QLineEdit,
     QListView,
     QMessageBox,
-    QPlainTextEdit,
     QSplitter,
-    QTextEdit,
     QWidget,
 )
 
@@ -31,7 +28,6 @@ from desktop_rag.ui.foundation.ask_request import AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import bind
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.word_search import qt_offset
 from desktop_rag.ui.foundation.wording import one_line, place_in_words, value_in_words
 from desktop_rag.ui.passwords.password_actions import PasswordActions
 from desktop_rag.ui.reading.reading_pane import ReadingPane, ReadingWindow
@@ -41,10 +37,9 @@ from desktop_rag.ui.widgets.controls import (
     IconButton,
     PlainLabel,
     TextButton,
-    add_clear_button,
     plain_question,
 )
-from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 _MAX_SHOWN = 300
 
@@ -79,97 +74,22 @@ def _open(url: QUrl) -> None:
         QDesktopServices.openUrl(url)
 
 
-_PASSAGE_ALPHA = 60
-Span = tuple[int, int]
-
-
-class DocumentText(QPlainTextEdit):
-    """Text with a passage and a quote highlighted, inserted as plain text, never read as HTML."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        self._text = ""
-        self._passage: Span = (0, 0)
-        self._quote: Span | None = None
-        self.setReadOnly(True)
-        self.setUndoRedoEnabled(False)
-        self.setAccessibleName(tr("Text of the document"))
-        theme.changed.connect(self._mark)
-
-    def show_text(self, text: str) -> None:
-        """Set the text."""
-        self._text = text
-        self.setPlainText(text)
-
-    def show_passage(self, passage: Span, quote: Span | None = None) -> None:
-        """Highlight a span [start, end) and scroll to it; offsets are code points."""
-        self._passage, self._quote = passage, quote
-        self._mark()
-        cursor = self._cursor(quote or passage)
-        # Moving to the end first shows as much of the span as possible.
-        end = QTextCursor(cursor)
-        end.setPosition(cursor.selectionEnd())
-        self.setTextCursor(end)
-        cursor.setPosition(cursor.selectionStart())
-        self.setTextCursor(cursor)
-        self.centerCursor()
-
-    def find_next(self, words: str) -> bool:
-        """Select the next match, wrapping around; False if there is none."""
-        if not words:
-            return False
-        if self.find(words):
-            return True
-        before = self.textCursor()
-        self.moveCursor(QTextCursor.MoveOperation.Start)
-        is_found = self.find(words)
-        if not is_found:
-            self.setTextCursor(before)
-        return is_found
-
-    def _mark(self) -> None:
-        selections = [self._selection(self._passage, _PASSAGE_ALPHA)]
-        if self._quote is not None:
-            selections.append(self._selection(self._quote, 255))
-        self.setExtraSelections(selections)
-
-    def _selection(self, span: Span, alpha: int) -> QTextEdit.ExtraSelection:
-        selection = QTextEdit.ExtraSelection()
-        colour = QColor(self._theme.colour("highlight"))
-        colour.setAlpha(alpha)
-        form = QTextCharFormat()
-        form.setBackground(colour)
-        if alpha == 255:  # noqa: PLR2004  opaque: hides the text colour below
-            form.setForeground(QColor(self._theme.colour("highlight_text")))
-        selection.format = form
-        selection.cursor = self._cursor(span)
-        return selection
-
-    def _cursor(self, span: Span) -> QTextCursor:
-        cursor = QTextCursor(self.document())
-        cursor.setPosition(qt_offset(self._text, span[0]))
-        cursor.setPosition(qt_offset(self._text, span[1]), QTextCursor.MoveMode.KeepAnchor)
-        return cursor
-
-
 _WIDTH_PX = 1040
 _HEIGHT_PX = 720
-_LIST_PX = 300
+_LIST_PX = 360
 _FIRST_WORDS = 70
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A document with its text and passages, read on a worker thread."""
+    """A document with its passages, read on a worker thread."""
 
     document: Document | None
-    text: str
     chunks: list[Chunk]
 
 
 class DocumentDetails(QWidget):
-    """A window with a document's state, passages and text as stored in the library."""
+    """A window with a document's state and passages, and its text as stored in the library."""
 
     def __init__(
         self, bridge: Bridge, library: Library, theme: Theme, place: DocumentSpan,
@@ -180,7 +100,7 @@ class DocumentDetails(QWidget):
         self._library = library
         self._theme = theme
         self._place = place
-        self._read = _Read(None, "", [])
+        self._read = _Read(None, [])
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
@@ -202,10 +122,12 @@ class DocumentDetails(QWidget):
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._passages = QStringListModel(self)
         self._list.setModel(self._passages)
-        self._text = DocumentText(self._theme)
+        self.pane = ReadingPane(self._bridge, self._library, self._theme, in_details=True)
+        left = QWidget()
+        vertical((self._list, 1), self._build_buttons(), on=left, margins=0, spacing=8)
         sides = QSplitter(Qt.Orientation.Horizontal)
-        sides.addWidget(self._list)
-        sides.addWidget(self._text)
+        sides.addWidget(left)
+        sides.addWidget(self.pane)
         sides.setStretchFactor(1, 1)
         sides.setSizes([_LIST_PX, _WIDTH_PX - _LIST_PX])
         vertical(
@@ -213,7 +135,6 @@ class DocumentDetails(QWidget):
             self._details,
             self._reason,
             (sides, 1),
-            self._build_buttons(),
             on=self,
             margins=(18, 14, 18, 14),
             spacing=8,
@@ -227,34 +148,18 @@ class DocumentDetails(QWidget):
         self._previous = IconButton(self._theme, "chevron-up:text", tr("Previous passage"))
         self._next = IconButton(self._theme, "chevron-down:text", tr("Next passage"))
         self._number = PlainLabel(tone="muted")
-        self._find = QLineEdit(placeholderText=tr("Find in text"))
-        self._find.setAccessibleName(tr("Find in text"))
-        add_clear_button(self._find)
-        self._find.setMaximumWidth(_LIST_PX)
         self._copy = TextButton(
             tr("Copy passage"), icon="copy:text", theme=self._theme, then=self._on_copy
         )
-        self._close = TextButton(tr("Close"), then=self.close)
-        return horizontal(
-            self._previous,
-            self._next,
-            self._number,
-            (self._find, 1),
-            Stretch(),
-            self._copy,
-            self._close,
-            spacing=8,
-        )
+        return horizontal(self._previous, self._next, (self._number, 1), self._copy, spacing=8)
 
     def _connect(self) -> None:
         self._list.selectionModel().currentChanged.connect(self._on_passage_chosen)
         self._previous.clicked.connect(lambda: self._step(-1))
         self._next.clicked.connect(lambda: self._step(1))
-        self._find.returnPressed.connect(self._on_find)
+        self.pane.close_requested.connect(self.close)
         for keys, words, slot in (
             ("Esc", tr("Close the details"), self.close),
-            ("Ctrl+F", tr("Find in the text"), self._find.setFocus),
-            ("F3", tr("Find again"), self._on_find),
             ("Alt+Up", tr("Previous passage"), lambda: self._step(-1)),
             ("Alt+Down", tr("Next passage"), lambda: self._step(1)),
         ):
@@ -264,11 +169,7 @@ class DocumentDetails(QWidget):
 
     def _load(self) -> _Read:
         library, document_id = self._library, self._place.document_id
-        return _Read(
-            library.documents.get(document_id),
-            library.documents.text(document_id),
-            library.documents.chunks(document_id),
-        )
+        return _Read(library.documents.get(document_id), library.documents.chunks(document_id))
 
     def _on_loaded(self, read: _Read) -> None:
         self._read = read
@@ -284,9 +185,9 @@ class DocumentDetails(QWidget):
         self._details.set_full_text(one_line(_details(document)))
         self._reason.setText(one_line(told(document.reason)))
         self._reason.setVisible(bool(document.reason))
-        self._text.show_text(read.text)
         self._passages.setStringList([_entry(chunk) for chunk in read.chunks])
         self._enable(has_passages=bool(read.chunks))
+        self._show(None)
         self._choose(_chunk_at(read.chunks, self._place.start))
 
     def _enable(self, *, has_passages: bool) -> None:
@@ -302,13 +203,13 @@ class DocumentDetails(QWidget):
         row = self._list.currentIndex().row()
         return self._read.chunks[row] if 0 <= row < len(self._read.chunks) else None
 
-    @property
-    def _quote(self) -> tuple[int, int] | None:
-        """The requested span, while its passage is selected."""
-        chunk, place = self._chunk, self._place
-        is_inside = chunk is not None and chunk.start <= place.start < chunk.end
-        is_part = chunk is not None and (place.start, place.end) != (chunk.start, chunk.end)
-        return (place.start, place.end) if place.end and is_inside and is_part else None
+    def _show(self, chunk: Chunk | None) -> None:
+        """Show a passage; where it has the requested words, those."""
+        wanted, span = self._place, (0, 0)
+        if chunk:
+            is_inside = wanted.end > 0 and chunk.start <= wanted.start < chunk.end
+            span = wanted.span if is_inside else (chunk.start, chunk.end)
+        self.pane.preview(DocumentSpan(wanted.document_id, *span), as_text=True)
 
     @Slot(QModelIndex, QModelIndex)
     def _on_passage_chosen(self, index: QModelIndex, _before: QModelIndex) -> None:
@@ -321,17 +222,12 @@ class DocumentDetails(QWidget):
             tr("{value:,} of {total:,}", value=index.row() + 1, total=total)
             + (f" · {place}" if place else "")
         )
-        self._text.show_passage((chunk.start, chunk.end), self._quote)
+        self._show(chunk)
 
     # --- actions of the person -----------------------------------------------------------------
 
     def _step(self, by: int) -> None:
         self._choose(self._list.currentIndex().row() + by)
-
-    @Slot()
-    def _on_find(self) -> None:
-        is_found = self._text.find_next(self._find.text())
-        self._number.setText("" if is_found or not self._find.text() else tr("Not found"))
 
     @Slot()
     def _on_copy(self) -> None:
@@ -434,5 +330,6 @@ class DocumentOpener(QObject):
     def show_details(self, place: DocumentSpan) -> DocumentDetails:
         """Show a document's state and passages."""
         details = DocumentDetails(self._bridge, self._library, self._theme, place, self._page)
+        self.serve(details.pane)
         details.show()
         return details

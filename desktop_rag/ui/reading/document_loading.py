@@ -225,7 +225,7 @@ class ReadingHeader(QWidget):
     text_toggled = Signal(bool)
     close_requested = Signal()
 
-    def __init__(self, theme: Theme, *, is_window: bool = False) -> None:
+    def __init__(self, theme: Theme, *, is_window: bool, has_details: bool) -> None:
         super().__init__()
         self._file = ""
         self._back = IconButton(
@@ -270,6 +270,7 @@ class ReadingHeader(QWidget):
             spacing=0,
         )
         self._window.setVisible(not is_window)
+        self._details.setVisible(has_details)
         self.show_history(can_go_back=False, can_go_forward=False)
 
     def _build_top(self) -> QHBoxLayout:

@@ -348,8 +348,9 @@ class ReadingPane(QWidget):
 
     def __init__(
         self, bridge: Bridge, library: Library, theme: Theme, parent: QWidget | None = None,
-        *, is_window: bool = False,
+        *, is_window: bool = False, in_details: bool = False,
     ) -> None:  # fmt: skip
+        """`is_window` is True in a window of its own, `in_details` in that of the details."""
         super().__init__(parent)
         self._bridge = bridge
         self._library = library
@@ -359,14 +360,16 @@ class ReadingPane(QWidget):
         self._job: Job | None = None
         self._takes_focus = False
         self._marked = ""
-        self._build(is_window=is_window)
+        self._header = ReadingHeader(
+            theme, is_window=is_window or in_details, has_details=not in_details
+        )
+        self._build()
         self._connect()
 
-    def _build(self, *, is_window: bool) -> None:
+    def _build(self) -> None:
         self.setProperty("kind", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAccessibleName(tr("Document"))
-        self._header = ReadingHeader(self._theme, is_window=is_window)
         self._state = StateCard(self._theme)
         self.viewers = ViewerStack(self._bridge, self._library, self._theme)
         self._find = FindBar(self._theme, tr("Find in the document"))
@@ -427,12 +430,12 @@ class ReadingPane(QWidget):
         self._marked = ""
         self._show(place)
 
-    def preview(self, place: DocumentSpan, words: str = "") -> None:
+    def preview(self, place: DocumentSpan, words: str = "", *, as_text: bool = False) -> None:
         """Show a document at a passage, with a query's words marked; the focus stays."""
         self._history.replace(place)
         self._takes_focus = False
         self._marked = words
-        self._show(place)
+        self._show(place, as_text=as_text)
 
     def show_failure(self, error: AppError) -> None:
         """Show that another program did not open the document."""

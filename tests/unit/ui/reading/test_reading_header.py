@@ -17,7 +17,7 @@ TITLE = "Volunteers, 2026"
 def test_the_title_has_a_row_of_its_own_where_the_buttons_need_theirs(
     theme: Theme, qtbot: QtBot, *, width: int, is_among_buttons: bool
 ) -> None:
-    header = ReadingHeader(theme)
+    header = ReadingHeader(theme, is_window=False, has_details=True)
     qtbot.addWidget(header)
     header.show_document(TITLE, make_document("a.pdf"), has_pages=True, is_text=False)
     header.show()
@@ -32,7 +32,7 @@ def test_the_title_has_a_row_of_its_own_where_the_buttons_need_theirs(
 
 
 def test_a_title_in_arabic_begins_where_the_window_does(theme: Theme, qtbot: QtBot) -> None:
-    header = ReadingHeader(theme)
+    header = ReadingHeader(theme, is_window=False, has_details=True)
     qtbot.addWidget(header)
     header.show_document("المنارة", make_document("a.md"), has_pages=False, is_text=True)
     header.resize(800, 100)
