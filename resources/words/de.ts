@@ -984,10 +984,6 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
         <translation>Nächste Textstelle</translation>
     </message>
     <message>
-        <source>Find in text</source>
-        <translation>Im Text suchen</translation>
-    </message>
-    <message>
         <source>Copy passage</source>
         <translation>Textstelle kopieren</translation>
     </message>
@@ -998,14 +994,6 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
     <message>
         <source>Close the details</source>
         <translation>Einzelheiten schließen</translation>
-    </message>
-    <message>
-        <source>Find in the text</source>
-        <translation>Im Text suchen</translation>
-    </message>
-    <message>
-        <source>Find again</source>
-        <translation>Weitersuchen</translation>
     </message>
     <message>
         <source>This document is no longer in your library</source>
@@ -1030,10 +1018,6 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
     <message>
         <source>passages</source>
         <translation>Textstellen</translation>
-    </message>
-    <message>
-        <source>Text of the document</source>
-        <translation>Text des Dokuments</translation>
     </message>
     <message>
         <source>{name} can&apos;t be opened.</source>

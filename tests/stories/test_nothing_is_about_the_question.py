@@ -71,6 +71,7 @@ def test_a_large_first_folder_is_asked_about(person: Person, tmp_path: Path) -> 
         (large / f"{n}.txt").write_text("a", encoding="utf-8")
     person.presses("Ctrl+1")
     person.clicks("Add folder…")
+    person.waits_until(lambda: bool(person.window.findChildren(QFileDialog)))
     [dialog] = person.window.findChildren(QFileDialog)
     dialog.fileSelected.emit(str(large))
     dialog.close()

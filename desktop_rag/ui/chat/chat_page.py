@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
@@ -31,6 +32,7 @@ from desktop_rag.ui.composer.model_choice import AssistantChoice, Caution, Model
 from desktop_rag.ui.composer.name_completion import NameFeed
 from desktop_rag.ui.composer.scope_bar import ScopeCheck
 from desktop_rag.ui.documents.document_opener import DocumentOpener
+from desktop_rag.ui.foundation.ask_request import Done, UndoOffer, Wanted
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
@@ -48,8 +50,6 @@ _WORDS_S, _MEANING_S = 120.0, 20.0
 
 class ChatScope(QObject):
     """Connects the composer with the current chat's scope, which is that of its last question."""
-
-    library_requested = Signal()
 
     def __init__(
         self,
@@ -69,7 +69,6 @@ class ChatScope(QObject):
         self._is_showing = False
         NameFeed(bridge, chat, composer.names)
         check = ScopeCheck(bridge, chat, composer.scope_bar, lambda: choice.assistant_id)
-        check.library_requested.connect(self.library_requested)
         choice.chosen.connect(check.check)
         composer.assistant_chosen.connect(choice.choose)
         composer.scope_changed.connect(self._on_scope_changed)
@@ -145,20 +144,11 @@ class ChatHeader(QWidget):
 class ChatPage(QWidget):
     """Connects the conversation list, the messages, the composer and the sources.
 
-    `undo_offered` carries a Notice and the undo function, `notified` a Notice,
-    `model_check_chosen` a ModelCheck, `model_chosen` an address and a model.
+    `model_check_chosen` carries a ModelCheck, `model_chosen` an address and a model.
     """
 
     model_check_chosen = Signal(object)
     model_chosen = Signal(str, str)
-    undo_offered = Signal(object, object)
-    notified = Signal(object)
-    settings_requested = Signal()
-    writing_requested = Signal()
-    folder_requested = Signal()
-    library_requested = Signal()
-    # Esc was pressed where the page had nothing to end.
-    escaped = Signal()
 
     def __init__(
         self, bridge: Bridge, library: Library, chat: Chat, theme: Theme, state: ChatState,
@@ -242,8 +232,6 @@ class ChatPage(QWidget):
         self._list.search_requested.connect(self.feed.search)
         self.feed.search_finished.connect(self._list.show_matches)
         self._list.import_requested.connect(lambda: self._actions.import_into(self._show_copy))
-        self._actions.notified.connect(self.notified)
-        self._actions.undo_offered.connect(self.undo_offered)
         self._header.list_toggled.connect(self.reading.sides.toggle_left)
         self._header.sources_toggled.connect(self.reading.toggle_sources)
         self._header.rename_requested.connect(self._list.rename_current)
@@ -252,22 +240,23 @@ class ChatPage(QWidget):
         self._header.export_requested.connect(self._on_export_requested)
         self._empty.question_chosen.connect(self.ask)
         self._empty.summary_requested.connect(lambda: self.summarise(ALL_DOCUMENTS))
-        self._empty.folder_requested.connect(self.folder_requested)
-        self._empty.writing_requested.connect(self.writing_requested)
         self._composer.submitted.connect(self._on_submitted)
         self._composer.edit_submitted.connect(self._on_edit_submitted)
         self._composer.stop_requested.connect(self.stop)
-        self.reading.library_requested.connect(self.library_requested)
-        self._scope.library_requested.connect(self.library_requested)
         self._places.other_shown.connect(
             lambda is_shown: self.reading.sides.show_other(is_shown=is_shown)
         )
 
     def _connect_messages(self) -> None:
         asked = self.messages.asked
-        asked.folder_requested.connect(self.folder_requested)
-        asked.writing_requested.connect(self.writing_requested)
-        asked.settings_requested.connect(self.settings_requested)
+        for signal, wanted in (
+            (asked.folder_requested, Wanted.FIRST_FOLDER),
+            (self._empty.folder_requested, Wanted.FIRST_FOLDER),
+            (asked.writing_requested, Wanted.WRITTEN_ANSWERS),
+            (self._empty.writing_requested, Wanted.WRITTEN_ANSWERS),
+            (asked.settings_requested, Wanted.MODELS),
+        ):
+            signal.connect(partial(self._bridge.post, wanted))
         asked.retry_requested.connect(lambda e: self._session.retry(as_excerpts=e))
         asked.every_file_requested.connect(lambda: self._actions.ask_every_file(self._session))
         asked.sources_requested.connect(self.reading.show_sources)
@@ -358,7 +347,7 @@ class ChatPage(QWidget):
         elif self._session.is_busy:
             self.stop()
         else:
-            self.escaped.emit()
+            self._bridge.post(Wanted.DISMISSAL)
 
     @property
     def is_answering(self) -> bool:
@@ -517,7 +506,7 @@ class ChatPage(QWidget):
         self.sessions.leave(conversation.conversation_id)
         self.feed.delete(conversation)
         notice = Notice(tr("Deleted “{title_of}”.", title_of=title_of(conversation)))
-        self.undo_offered.emit(notice, lambda: self.feed.restore(conversation))
+        self._bridge.post(UndoOffer(notice, lambda: self.feed.restore(conversation)))
 
     @Slot(object)
     def _on_assistant_chosen(self, assistant: Assistant | None) -> None:
@@ -565,5 +554,6 @@ class ChatPage(QWidget):
                 session.retry()
 
         if session.waits_for_documents:
-            self.notified.emit(Notice(tr("Your question is asked once the files can be searched.")))
+            said = tr("Your question is asked once the files can be searched.")
+            self._bridge.post(Done(Notice(said)))
             self._bridge.run(self, wait, retry)

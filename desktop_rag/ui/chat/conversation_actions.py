@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QDialog, QMessageBox, QWidget
 
@@ -17,6 +17,7 @@ from desktop_rag.core.question import Question, SentRequest
 from desktop_rag.core.settings import FEW_FILES, ModelCheck
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.conversation_model import title_of
+from desktop_rag.ui.foundation.ask_request import Done, UndoOffer
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.days import clock_in_words
 from desktop_rag.ui.foundation.wording import one_line
@@ -79,10 +80,7 @@ def _request_in_words(request: SentRequest) -> str:
 
 
 class ConversationActions(QObject):
-    """`notified` carries a Notice about a finished action, `undo_offered` also its undo."""
-
-    notified = Signal(object)
-    undo_offered = Signal(object, object)
+    """Forks, rewrites, exports and imports; what is done is told to the window."""
 
     def __init__(self, bridge: Bridge, chat: Chat, parent: QWidget) -> None:
         super().__init__(parent)
@@ -112,7 +110,8 @@ class ConversationActions(QObject):
                 lambda _nothing: done(),
             )
 
-        self.undo_offered.emit(Notice(tr("The answer was replaced by a new one.")), restore)
+        notice = Notice(tr("The answer was replaced by a new one."))
+        self._bridge.post(UndoOffer(notice, restore))
 
     def show_sent(self, message: Message) -> None:
         """Show what was sent to models for an answer."""
@@ -123,7 +122,8 @@ class ConversationActions(QObject):
 
         def offer(place: int) -> None:
             done()
-            self.undo_offered.emit(Notice(tr("The answer was removed.")), lambda: put_back(place))
+            notice = Notice(tr("The answer was removed."))
+            self._bridge.post(UndoOffer(notice, lambda: put_back(place)))
 
         def put_back(place: int) -> None:
             self._bridge.run(
@@ -227,14 +227,14 @@ class ConversationActions(QObject):
     def _rewrite(self, message: Message, text: str, done: Callable[[], None]) -> None:
         def notify(_path: Path) -> None:
             hint = tr("Answers to later questions can cite it.")
-            self.notified.emit(Notice(tr("Your answer was saved."), hint))
+            self._bridge.post(Done(Notice(tr("Your answer was saved."), hint)))
             done()
 
         self._bridge.run(self, lambda: self._history.rewrite(message, text), notify)
 
     def _delete_rewrite(self, message: Message, done: Callable[[], None]) -> None:
         def notify(_nothing: None) -> None:
-            self.notified.emit(Notice(tr("Your answer was deleted.")))
+            self._bridge.post(Done(Notice(tr("Your answer was deleted."))))
             done()
 
         self._bridge.run(self, lambda: self._history.delete_rewrite(message), notify)
@@ -273,7 +273,7 @@ class ConversationActions(QObject):
         self._bridge.run(
             self,
             write,
-            lambda _nothing: self.notified.emit(Notice(tr("Exported to {path}.", path=path))),
+            lambda _nothing: self._bridge.post(Done(Notice(tr("Exported to {path}.", path=path)))),
         )
 
     def import_into(self, copied: Copied) -> None:

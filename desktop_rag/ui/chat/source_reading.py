@@ -242,8 +242,6 @@ class AnswerSources:
 class SourceReading(QObject):
     """Owns the panels beside the chat; `sides` holds them with the list and the chat."""
 
-    library_requested = Signal()
-
     def __init__(  # noqa: PLR0913, PLR0917  the page passes everything in
         self, bridge: Bridge, library: Library, chat: Chat, theme: Theme,
         opener: DocumentOpener, left: QWidget, middle: QWidget, page: QWidget,
@@ -264,7 +262,6 @@ class SourceReading(QObject):
         self._sources = AnswerSources(bridge, chat, self._panel, self.sides)
         opener.serve(self.pane)
         self.pane.close_requested.connect(self.close)
-        self.pane.library_requested.connect(self.library_requested)
         self._panel.close_requested.connect(self.sides.toggle_right)
         self._panel.ask_requested.connect(self._on_ask_requested)
         self._panel.read_requested.connect(self.read)

@@ -10,6 +10,7 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.ui.foundation.ask_request import Wanted
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import literal, one_line, shortened
@@ -28,7 +29,6 @@ class ModelChoice(MenuButton):
     """
 
     chosen = Signal(str, str)
-    settings_requested = Signal()
     comparison_requested = Signal()
 
     def __init__(self, theme: Theme, bridge: Bridge, chat: Chat) -> None:
@@ -127,7 +127,7 @@ class ModelChoice(MenuButton):
     def _on_triggered(self, action: QAction) -> None:
         data = action.data()
         if data is None:
-            self.settings_requested.emit()
+            self._bridge.post(Wanted.MODELS)
             return
         if data == _COMPARISON:
             self.comparison_requested.emit()

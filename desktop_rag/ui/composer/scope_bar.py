@@ -1,6 +1,7 @@
 """The scope of a question as chips above the field, with what can't be searched. Qt thread."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
@@ -11,6 +12,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import DocumentsChanged, SourcesChanged
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope, ScopeItem, ScopeKind
 from desktop_rag.ui.composer.attached_files import AttachedFile
+from desktop_rag.ui.foundation.ask_request import Wanted
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
@@ -188,10 +190,8 @@ _SHOWN = 2
 class ScopeCheck(QObject):
     """Shows in the bar what of its scope can't be read, with remedies.
 
-    It checks when the scope or the library changes. `library_requested` is one of the remedies.
+    It checks when the scope or the library changes.
     """
-
-    library_requested = Signal()
 
     def __init__(
         self, bridge: Bridge, chat: Chat, bar: ScopeBar, assistant_id: Callable[[], str]
@@ -235,7 +235,8 @@ class ScopeCheck(QObject):
             said += [tr("And {more:,} more.", more=more)] * (more > 0)
         offers: list[tuple[str, Callable[[], None]]] = []
         if missing:
-            offers.append((tr("Open the library"), self.library_requested.emit))
+            to_library = partial(self._bridge.post, Wanted.LIBRARY)
+            offers.append((tr("Open the library"), to_library))
             words = tr("Leave it out") if len(items) == 1 else tr("Leave them out")
             offers.append((words, lambda: self._bar.remove(*items)))
         self._bar.show_notice(" ".join(said), *offers)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDialog, QSplitter, QWidget
 from shiboken6 import isValid
@@ -25,10 +25,8 @@ _NARROW_PX = 700
 class DocumentBeside(QSplitter):
     """Shows the added widgets alone until a document is read.
 
-    The pane is built when it is needed. `library_requested` comes from a document that is gone.
+    The pane is built when it is needed.
     """
-
-    library_requested = Signal()
 
     def __init__(
         self, bridge: Bridge, library: Library, theme: Theme, opener: DocumentOpener
@@ -104,7 +102,6 @@ class DocumentBeside(QSplitter):
         pane = ReadingPane(self._bridge, self._library, self._theme, self)
         self._opener.serve(pane)
         pane.close_requested.connect(self.close_document)
-        pane.library_requested.connect(self.library_requested)
         self.addWidget(pane)
         for position in range(self.count()):
             if beside := self.widget(position):

@@ -35,7 +35,13 @@ from desktop_rag.progress_words import (
 )
 from desktop_rag.ui.documents.document_beside import DocumentBeside
 from desktop_rag.ui.documents.document_opener import DocumentOpener
-from desktop_rag.ui.foundation.ask_request import MOST_ITEMS, AskAboutRequested
+from desktop_rag.ui.foundation.ask_request import (
+    MOST_ITEMS,
+    AskAboutRequested,
+    Done,
+    UndoOffer,
+    Wanted,
+)
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import cut_line, one_line
@@ -190,13 +196,7 @@ _UNDER_WAY = (DocumentState.WAITING, DocumentState.READING)
 
 
 class FileActions(QObject):
-    """Excludes files, includes them again, and reads them again, also in another encoding.
-
-    `undo_offered` carries a Notice and the undo function, `notified` a Notice.
-    """
-
-    undo_offered = Signal(object, object)
-    notified = Signal(object)
+    """Excludes files, includes them again, and reads them again, also in another encoding."""
 
     def __init__(self, bridge: Bridge, library: Library, page: QObject) -> None:
         super().__init__(page)
@@ -223,7 +223,7 @@ class FileActions(QObject):
                         " again."
                     ),
                 )
-                self.undo_offered.emit(notice, lambda: self.include(rows))
+                self._bridge.post(UndoOffer(notice, lambda: self.include(rows)))
 
         self._bridge.run(self, lambda: exclusions.exclude(ids), offer)
 
@@ -240,9 +240,8 @@ class FileActions(QObject):
 
         def tell(count: int) -> None:
             if not count:
-                self.notified.emit(
-                    Notice(tr("Nothing was read again."), tr("A rule leaves these files out."))
-                )
+                hint = tr("A rule leaves these files out.")
+                self._bridge.post(Done(Notice(tr("Nothing was read again."), hint)))
 
         self._bridge.run(self, lambda: library.read_again(ids), tell)
 
@@ -261,7 +260,7 @@ class FileActions(QObject):
         def tell(ids: list[str]) -> None:
             self._retried = ids
             if ids:
-                self.notified.emit(_retry_in_words(len(ids), library.indexing.is_paused))
+                self._bridge.post(Done(_retry_in_words(len(ids), library.indexing.is_paused)))
             self._tell_retried()
 
         self._bridge.run(self, library.documents.retry_failed, tell)
@@ -285,7 +284,7 @@ class FileActions(QObject):
             files=count_of(len(states), tr("file"), tr("files")),
         )
         hint = tr("The column Reason says what is wrong with the others.") if failed else ""
-        self.notified.emit(Notice(title, hint))
+        self._bridge.post(Done(Notice(title, hint)))
         self._retried = []
         self._states.clear()
 
@@ -309,18 +308,12 @@ def _named(documents: Sequence[Document]) -> str:
 class LibraryPage(QWidget):
     """Adds, shows and removes sources, and shows the state of their files.
 
-    `summary_requested` carries the QuestionScope to sum up, `undo_offered` a Notice and the undo
-    function, `notified` a Notice, `removal_offered` the DelayedChange of a source about to be
-    removed, `long_pictures_chosen` a LongReading. `demo_requested` and `settings_requested` come
-    from the page of an empty library.
+    `summary_requested` carries the QuestionScope to sum up, `long_pictures_chosen` a LongReading.
+    `demo_requested` comes from the page of an empty library.
     """
 
     demo_requested = Signal()
-    settings_requested = Signal()
     summary_requested = Signal(object)
-    undo_offered = Signal(object, object)
-    removal_offered = Signal(object)
-    notified = Signal(object)
     long_pictures_chosen = Signal(object)
 
     def __init__(
@@ -371,6 +364,10 @@ class LibraryPage(QWidget):
     def choose_folder(self) -> None:
         """Let the person choose and add a folder."""
         self._actions.choose_folder()
+
+    def close_document(self) -> None:
+        """Show the files alone."""
+        self._reading.close_document()
 
     def choose_first_folder(self) -> None:
         """As `choose_folder`, with no question about a small folder."""
@@ -452,10 +449,8 @@ class LibraryPage(QWidget):
         self._feed.scanned.connect(self._list.show_changes)
         self._first_run.folder_requested.connect(self.choose_folder)
         self._first_run.demo_requested.connect(self.demo_requested)
-        self._first_run.settings_requested.connect(self.settings_requested)
+        self._first_run.settings_requested.connect(lambda: self._bridge.post(Wanted.MODELS))
         self._model.counts_changed.connect(self._changes.refresh_soon)
-        self._actions.undo_offered.connect(self.undo_offered)
-        self._actions.removal_offered.connect(self.removal_offered)
         self._actions.put_away.connect(self._feed.exclude_source)
         self._actions.brought_back.connect(self._feed.include_source)
         self._connect_pictures()
@@ -501,15 +496,12 @@ class LibraryPage(QWidget):
             lambda document: self._reading.read_document(document.document_id)
         )
         self._picture.filter_chosen.connect(self._on_filter_chosen)
-        self._reading.library_requested.connect(self._reading.close_document)
         self._changes.read_requested.connect(self._reading.read_document)
         self._panel.retry_failed_requested.connect(self._files.retry_failed)
         table.retry_requested.connect(self._files.read_again)
         table.encoding_chosen.connect(self._files.choose_encoding)
         table.exclude_requested.connect(self._files.exclude)
         table.include_requested.connect(self._files.include)
-        self._files.undo_offered.connect(self.undo_offered)
-        self._files.notified.connect(self.notified)
         table.password_requested.connect(self._passwords.ask)
         table.forgetting_requested.connect(self._passwords.forget)
         table.tags_requested.connect(self._tags.edit)

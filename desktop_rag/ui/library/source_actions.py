@@ -6,6 +6,7 @@ It opens the dialogs and applies their results to the library through the bridge
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -17,6 +18,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import FolderPreview, Notice
 from desktop_rag.ingest.library import Library
+from desktop_rag.ui.foundation.ask_request import UndoOffer
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.delayed_change import DelayedChange
 from desktop_rag.ui.foundation.wording import one_line
@@ -131,14 +133,11 @@ def _known_id(library: Library, collection: str) -> str:
 class SourceActions(QObject):
     """Adds, edits and removes sources and collections; `changed` follows an applied change.
 
-    `undo_offered` carries a Notice and the undo function, `removal_offered` a DelayedChange,
-    `put_away` the id of a source to hide, `brought_back` that of one whose removal failed or was
-    undone.
+    `put_away` carries the id of a source to hide, `brought_back` that of one whose removal failed
+    or was undone.
     """
 
     changed = Signal()
-    undo_offered = Signal(object, object)
-    removal_offered = Signal(object)
     put_away = Signal(str)
     brought_back = Signal(str)
 
@@ -321,7 +320,7 @@ class SourceActions(QObject):
         self._removals[source_id] = change
         self.put_away.emit(source_id)
         self._bridge.run(self, put_away, lambda _: self.changed.emit(), fail_at_once)
-        self.removal_offered.emit(change)
+        self._bridge.post(change)
 
     def make_removals(self) -> None:
         """Make the pending removals at once, on this thread, because the app ends."""
@@ -384,9 +383,8 @@ class SourceActions(QObject):
                 notice = Notice(
                     tr("{moved} moved to another collection.", moved=moved), edited.name
                 )
-                self.undo_offered.emit(
-                    notice, lambda: self._run(lambda: collections.move_back(former))
-                )
+                undo = partial(self._run, lambda: collections.move_back(former))
+                self._bridge.post(UndoOffer(notice, undo))
 
         self._bridge.run(self, save, finish, self._on_save_failed)
 

@@ -17,6 +17,7 @@ from desktop_rag.ingest.library import Library
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
 from desktop_rag.ui.documents.document_opener import DocumentOpener, confirm_and_open
+from desktop_rag.ui.foundation.ask_request import Wanted
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.library_state import LibraryFacts
 from desktop_rag.ui.foundation.shortcuts import PLACE, bind
@@ -144,7 +145,6 @@ class QuickAsk(QWidget):
     """
 
     continued = Signal(object, str, object)
-    settings_requested = Signal()
     shown = Signal()
 
     def __init__(
@@ -226,7 +226,7 @@ class QuickAsk(QWidget):
         asked.query_change_requested.connect(self.field.set_text)
         asked.retry_requested.connect(self._on_retry)
         asked.address_clicked.connect(lambda address: confirm_and_open(address, self))
-        asked.settings_requested.connect(self.settings_requested)
+        asked.settings_requested.connect(lambda: self._bridge.post(Wanted.MODELS))
         # What needs the window's room goes on there.
         a = asked
         for signal in (a.sources_requested, a.rewrite_requested, a.edit_requested, a.fork_requested,

@@ -21,6 +21,7 @@ from desktop_rag.core.markup.snippet import marked_words
 from desktop_rag.core.places import Places
 from desktop_rag.core.shared_library import is_shared
 from desktop_rag.ingest.library import Library
+from desktop_rag.ui.foundation.ask_request import Wanted
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.shortcuts import INSIDE, PLACE, bind
 from desktop_rag.ui.foundation.theme import Theme
@@ -339,7 +340,6 @@ class ReadingPane(QWidget):
     ask_requested = Signal(object)
     folder_requested = Signal(object)
     password_requested = Signal(object)
-    library_requested = Signal()
     window_requested = Signal(object)
     details_requested = Signal(object)
     address_clicked = Signal(str)
@@ -603,7 +603,7 @@ class ReadingPane(QWidget):
     def _on_way_out(self, way_out: WayOut) -> None:
         document = self._loaded.stored.document if self._loaded and self._loaded.stored else None
         if way_out is WayOut.LIBRARY:
-            self.library_requested.emit()
+            self._bridge.post(Wanted.LIBRARY)
         elif document is not None and way_out is WayOut.PASSWORD:
             self.password_requested.emit(document)
         elif document is not None and way_out is WayOut.FOLDER:

@@ -30,6 +30,7 @@ from desktop_rag.core.search_syntax import quoted_value
 from desktop_rag.core.shared_library import SharedLibraryChanged
 from desktop_rag.ingest.library import Library
 from desktop_rag.ui.documents.document_opener import DocumentOpener
+from desktop_rag.ui.foundation.ask_request import Wanted
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.library_state import LibraryFacts
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
@@ -242,7 +243,6 @@ class PreviewSide(QSplitter):
     """
 
     left = Signal()
-    library_requested = Signal()
 
     def __init__(
         self,
@@ -274,7 +274,6 @@ class PreviewSide(QSplitter):
         self._settling = QTimer(self, singleShot=True, interval=_SETTLE_MS)
         self._settling.timeout.connect(self._preview)
         self.pane.close_requested.connect(self.close_document)
-        self.pane.library_requested.connect(self.library_requested)
 
     @property
     def has_room(self) -> bool:
@@ -351,10 +350,6 @@ class SearchPage(QWidget):
 
     ask_requested = Signal(object)
     question_requested = Signal(str)
-    folder_requested = Signal()
-    # Esc was pressed where the page had nothing to end.
-    escaped = Signal()
-    library_requested = Signal()
 
     def __init__(self, bridge: Bridge, library: Library, chat: Chat, theme: Theme) -> None:
         super().__init__()
@@ -445,7 +440,7 @@ class SearchPage(QWidget):
         self._search.found.connect(self._on_found)
         # A filter is half typed or wrong: the previous results stay.
         self._search.failed.connect(lambda error: self._count.setText(failure_in_words(error)))
-        self._notice.folder_requested.connect(self.folder_requested)
+        self._notice.folder_requested.connect(lambda: self._bridge.post(Wanted.FOLDER))
         self._notice.filters_dropped.connect(self._on_filters_dropped)
         self._notice.question_requested.connect(
             lambda: self.question_requested.emit(self.field.text().strip())
@@ -456,7 +451,6 @@ class SearchPage(QWidget):
         self.results.ask_requested.connect(self.actions_of_results.ask)
         self.results.left.connect(self.focus_field)
         self.side.left.connect(self._on_reading_left)
-        self.side.library_requested.connect(self.library_requested)
         self.actions_of_results.ask_requested.connect(self.ask_requested)
         self.actions_of_results.filter_added.connect(self.filters.add)
         self.actions_of_results.read_requested.connect(self.side.read)
@@ -638,7 +632,7 @@ class SearchPage(QWidget):
         elif self.field.text():
             self.field.clear()
         else:
-            self.escaped.emit()
+            self._bridge.post(Wanted.DISMISSAL)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.field and isinstance(event, QKeyEvent):

@@ -431,7 +431,6 @@ class Presence(QObject):
         popup.hint.folder_requested.connect(self._on_folder_requested)
         popup.show_library(self.tray.facts)
         self.tray.facts_changed.connect(popup.show_library)
-        popup.settings_requested.connect(self._on_models_requested)
         popup.field.prompts.prompts_requested.connect(self._load_prompts)
         popup.field.prompts.manage_requested.connect(self._on_prompts_requested)
         NameFeed(self._bridge, self._chat, popup.field.names)
@@ -487,11 +486,6 @@ class Presence(QObject):
             self._window.library_page.show_failed()
         else:
             self._window.raise_window()
-
-    @Slot()
-    def _on_models_requested(self) -> None:
-        self._window.raise_window()
-        self._window.show_models()
 
     def _show_page(self, page: int) -> None:
         self._window.show_page(page)

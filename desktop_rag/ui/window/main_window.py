@@ -36,8 +36,9 @@ from desktop_rag.ingest.library import Library
 from desktop_rag.models.connection_states import Place
 from desktop_rag.progress_words import progress_line
 from desktop_rag.ui.chat.chat_state import ChatState
-from desktop_rag.ui.foundation.ask_request import AskAboutRequested
+from desktop_rag.ui.foundation.ask_request import AskAboutRequested, Done, UndoOffer, Wanted
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.delayed_change import DelayedChange
 from desktop_rag.ui.foundation.focus_order import step
 from desktop_rag.ui.foundation.shortcuts import NamedShortcut, bind, shortcuts_of
 from desktop_rag.ui.foundation.theme import Theme
@@ -364,6 +365,10 @@ class MainWindow(QMainWindow):
         self._bridge.hear(AppError, self.notices.show_error)
         self._bridge.hear(Notice, self.notices.show_notice)
         self._bridge.hear(ProgressChanged, self._on_progress)
+        self._bridge.hear(Done, self._on_done)
+        self._bridge.hear(UndoOffer, self._on_undo_offered)
+        self._bridge.hear(DelayedChange, self.notices.offer_undo)
+        self._bridge.hear(Wanted, self._on_wanted)
         self._bridge.hear(AskAboutRequested, self._on_ask_about)
         self._rail.page_chosen.connect(self.show_page)
         self.status.clicked.connect(self._on_strip_clicked)
@@ -389,18 +394,10 @@ class MainWindow(QMainWindow):
         page.offer_own_model(is_offered=self.ways_to_write != self.show_models)
 
     def _connect_chat(self, page: "ChatPage") -> None:
-        page.undo_offered.connect(self._on_undo_offered)
-        page.notified.connect(self.notices.show_done)
-        page.escaped.connect(self.notices.dismiss)
-        page.settings_requested.connect(self.show_models)
-        page.writing_requested.connect(self._on_writing_requested)
-        page.models.settings_requested.connect(self.show_models)
         page.models.offers_comparison = bool(self.pages.comparison)
         page.models.comparison_requested.connect(self._on_comparison_requested)
         page.model_chosen.connect(self.settings.use_model)
         page.model_check_chosen.connect(self.settings.use_model_check)
-        page.folder_requested.connect(self._on_first_folder_requested)
-        page.library_requested.connect(self._on_library_requested)
 
     @Slot()
     def _on_comparison_requested(self) -> None:
@@ -412,20 +409,13 @@ class MainWindow(QMainWindow):
         self.ways_to_write()
 
     def _connect_library(self, page: "LibraryPage") -> None:
-        page.settings_requested.connect(self.show_models)
         page.demo_requested.connect(self.demo_requested)
         page.summary_requested.connect(self._on_summary_requested)
-        page.undo_offered.connect(self._on_undo_offered)
-        page.removal_offered.connect(self.notices.offer_undo)
-        page.notified.connect(self.notices.show_done)
         page.load()
 
     def _connect_search(self, page: "SearchPage") -> None:
-        page.folder_requested.connect(self._on_folder_requested)
-        page.library_requested.connect(self._on_library_requested)
         page.question_requested.connect(self._on_question_requested)
         page.ask_requested.connect(self.ask_about)
-        page.escaped.connect(self.notices.dismiss)
 
     def _add_shortcuts(self) -> None:
         for keys, words, slot in (
@@ -551,9 +541,29 @@ class MainWindow(QMainWindow):
     def _on_progress(self, event: ProgressChanged) -> None:
         self.status.show_progress(event.progress)
 
-    @Slot(object, object)
-    def _on_undo_offered(self, notice: Notice, undo: Callable[[], None]) -> None:
-        self.notices.offer(notice, tr("Undo"), undo)
+    def _on_done(self, done: Done) -> None:
+        self.notices.show_done(done.notice)
+
+    def _on_undo_offered(self, offer: UndoOffer) -> None:
+        self.notices.offer(offer.notice, tr("Undo"), offer.undo)
+
+    def _on_wanted(self, wanted: Wanted) -> None:
+        match wanted:
+            case Wanted.LIBRARY:
+                self.show_page(LIBRARY)
+                self.library_page.close_document()
+            case Wanted.FIRST_FOLDER:
+                self.library_page.choose_first_folder()
+            case Wanted.FOLDER:
+                self.show_page(LIBRARY)
+                self.library_page.choose_folder()
+            case Wanted.MODELS:
+                self.raise_window()
+                self.show_models()
+            case Wanted.WRITTEN_ANSWERS:
+                self.ways_to_write()
+            case Wanted.DISMISSAL:
+                self.notices.dismiss()
 
     @Slot(object)
     def _on_settings_changed(self, settings: Settings) -> None:
@@ -564,10 +574,6 @@ class MainWindow(QMainWindow):
     def _zoom(self, steps: int) -> None:
         settings = self.settings.value
         self.settings.change(replace(settings, appearance=settings.appearance.zoomed(steps)))
-
-    @Slot()
-    def _on_first_folder_requested(self) -> None:
-        self.library_page.choose_first_folder()
 
     @Slot()
     def _on_new_chat(self) -> None:
@@ -581,10 +587,6 @@ class MainWindow(QMainWindow):
         if self.status.tells_of_unread:
             self.library_page.show_unread()
 
-    @Slot()
-    def _on_library_requested(self) -> None:
-        self.show_page(LIBRARY)
-
     @Slot(str)
     def _on_question_requested(self, question: str) -> None:
         self.show_page(CHAT)
@@ -594,8 +596,3 @@ class MainWindow(QMainWindow):
     def _on_summary_requested(self, scope: QuestionScope) -> None:
         self.show_page(CHAT)
         self.chat_page.summarise(scope)
-
-    @Slot()
-    def _on_folder_requested(self) -> None:
-        self.show_page(LIBRARY)
-        self.library_page.choose_folder()

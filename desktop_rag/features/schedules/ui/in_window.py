@@ -15,7 +15,7 @@ from desktop_rag.features.schedules.values.scheduled_question import (
     AnswerHasChanged,
     ScheduledQuestion,
 )
-from desktop_rag.ui.window.window_pages import CHAT, LIBRARY
+from desktop_rag.ui.window.window_pages import CHAT
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -58,7 +58,6 @@ class _Parts(QObject):
         )  # fmt: skip
         actions.offered.connect(app.window.notices.offer)
         actions.page_requested.connect(self._show)
-        actions.library_requested.connect(lambda: app.window.show_page(LIBRARY))
         return actions
 
     def schedules_page(self) -> "QWidget":

@@ -26,13 +26,11 @@ if TYPE_CHECKING:
 class ScheduleActions(QObject):
     """`offered` carries a Notice, the words of its action and the action itself.
 
-    `page_requested` carries the id of the question to show. `library_requested` comes from a source
-    whose document is gone.
+    `page_requested` carries the id of the question to show.
     """
 
     offered = Signal(object, str, object)
     page_requested = Signal(str)
-    library_requested = Signal()
 
     def __init__(
         self,

@@ -362,7 +362,6 @@ class ScheduleReading(DocumentBeside):
         self._page = page
         self.addWidget(page)
         page.read_requested.connect(self.read_source)
-        self.library_requested.connect(actions.library_requested)
 
     @Slot(str)
     def choose(self, question_id: str) -> None:

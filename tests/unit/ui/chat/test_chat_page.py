@@ -1,7 +1,6 @@
 """The chat page on the real chat: ask, stop, retry, switch conversations, open sources."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import Qt
@@ -18,6 +17,7 @@ from desktop_rag.ui.chat.conversation_list import ConversationList
 from desktop_rag.ui.chat.empty_chat import EmptyChat
 from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.documents.sources_panel import PassageText, SourceCard, SourcesPanel
+from desktop_rag.ui.foundation.ask_request import UndoOffer, Wanted
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.widgets.controls import ElidedLabel
 from tests.servers.chat_server import ChatServer
@@ -34,22 +34,19 @@ from tests.unit.ui.chat_room import (
 )
 from tests.unit.ui.rooms import button, marked_in, marked_words, texts
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from desktop_rag.core.library_events import Notice
-
 
 @pytest.mark.slow
-def test_an_empty_chat_says_what_can_be_asked(room: Room, qtbot: QtBot) -> None:
+def test_an_empty_chat_says_what_can_be_asked(room: Room, bridge: Bridge, qtbot: QtBot) -> None:
+    wanted: list[Wanted] = []
+    bridge.hear(Wanted, wanted.append)
     room.page.apply(Settings())
     room.page.findChildren(EmptyChat)[0].show_examples([QUESTION])
     qtbot.waitUntil(lambda: any("Ask anything about your 1 file." in t for t in room.words()))
     button(room.page, QUESTION).click()
     qtbot.waitUntil(lambda: is_answered(room))
     assert not room.page.findChildren(EmptyChat)[0].isVisible()
-    with qtbot.waitSignal(room.page.writing_requested):
-        room.page.findChildren(EmptyChat)[0].writing_requested.emit()
+    room.page.findChildren(EmptyChat)[0].writing_requested.emit()
+    qtbot.waitUntil(lambda: wanted == [Wanted.WRITTEN_ANSWERS])
 
 
 @pytest.mark.slow
@@ -256,17 +253,17 @@ def test_an_answer_continues_while_another_chat_is_shown(
 
 
 @pytest.mark.slow
-def test_a_deleted_chat_comes_back_by_undo(room: Room, qtbot: QtBot) -> None:
+def test_a_deleted_chat_comes_back_by_undo(room: Room, bridge: Bridge, qtbot: QtBot) -> None:
     ask(room, qtbot)
-    offers: list[tuple[Notice, Callable[[], None]]] = []
-    room.page.undo_offered.connect(lambda notice, undo: offers.append((notice, undo)))
+    offers: list[UndoOffer] = []
+    bridge.hear(UndoOffer, offers.append)
     chats = room.page.findChildren(ConversationList)[0]
     qtbot.waitUntil(lambda: conversation_titles(chats) == [QUESTION])
     chats.delete_current()
     qtbot.waitUntil(lambda: conversation_titles(chats) == [])
-    assert offers[0][0].title == f"Deleted “{QUESTION}”."
+    assert [offer.notice.title for offer in offers] == [f"Deleted “{QUESTION}”."]
     assert room.answers() == []
-    offers[0][1]()
+    offers[0].undo()
     qtbot.waitUntil(lambda: conversation_titles(chats) == [QUESTION] and is_answered(room))
 
 

@@ -1,7 +1,6 @@
 """Actions on chats and answers on the real page: forks, ratings, rewrites, files."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtWidgets import QAbstractButton, QFileDialog, QPlainTextEdit
@@ -12,6 +11,8 @@ from desktop_rag.ui.chat.chat_page import ChatHeader
 from desktop_rag.ui.chat.conversation_list import ConversationList
 from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.documents.sources_panel import SourceCard
+from desktop_rag.ui.foundation.ask_request import Done, UndoOffer
+from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.personal.rewrite_dialog import RewriteDialog
 from tests.servers.chat_server import ChatServer
 from tests.unit.ui.chat_room import (
@@ -27,11 +28,6 @@ from tests.unit.ui.chat_room import (
     use,
 )
 from tests.unit.ui.rooms import button, listening_desktop
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from desktop_rag.core.library_events import Notice
 
 
 @pytest.mark.slow
@@ -77,16 +73,18 @@ def test_a_chat_continues_in_a_copy(room: Room, qtbot: QtBot) -> None:
 
 
 @pytest.mark.slow
-def test_a_regenerated_answer_can_be_undone(room: Room, server: ChatServer, qtbot: QtBot) -> None:
+def test_a_regenerated_answer_can_be_undone(
+    room: Room, server: ChatServer, bridge: Bridge, qtbot: QtBot
+) -> None:
     ask(room, qtbot)
-    offers: list[Callable[[], None]] = []
-    room.page.undo_offered.connect(lambda _notice, undo: offers.append(undo))
+    offers: list[UndoOffer] = []
+    bridge.hear(UndoOffer, offers.append)
     [before] = room.answers()
     use(room, server)
     click(room, qtbot, "Regenerate answer", 0)
     qtbot.waitUntil(lambda: room.answers() == ["The lamp is lit at dusk [1]. See nothing else."])
     qtbot.waitUntil(lambda: bool(offers))
-    offers[0]()
+    offers[0].undo()
     qtbot.waitUntil(lambda: room.answers() == [before])
 
 
@@ -144,7 +142,9 @@ def feedback(room: Room) -> Feedback:
 
 
 @pytest.mark.slow
-def test_a_pinned_chat_is_written_to_a_file(room: Room, qtbot: QtBot, tmp_path: Path) -> None:
+def test_a_pinned_chat_is_written_to_a_file(
+    room: Room, bridge: Bridge, qtbot: QtBot, tmp_path: Path
+) -> None:
     ask(room, qtbot)
     chats = room.page.findChildren(ConversationList)[0]
     qtbot.waitUntil(lambda: conversation_titles(chats) == [QUESTION])
@@ -154,11 +154,11 @@ def test_a_pinned_chat_is_written_to_a_file(room: Room, qtbot: QtBot, tmp_path: 
     header.export_requested.emit()
     dialog = room.page.findChildren(QFileDialog, "exportDialog")[0]
     target = tmp_path / "chat.md"
-    told: list[Notice] = []
-    room.page.notified.connect(told.append)
+    told: list[Done] = []
+    bridge.hear(Done, told.append)
     dialog.fileSelected.emit(str(target))
     dialog.reject()
-    qtbot.waitUntil(lambda: [n.title for n in told] == [f"Exported to {target}."])
+    qtbot.waitUntil(lambda: [done.notice.title for done in told] == [f"Exported to {target}."])
     assert "lit at dusk" in target.read_text(encoding="utf-8")
 
 

@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.ui.composer.model_choice import ModelChoice
+from desktop_rag.ui.foundation.ask_request import Wanted
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from tests.keyrings import MemoryKeyring
@@ -49,7 +50,9 @@ def test_it_is_visible_only_when_there_is_a_choice(choice: ModelChoice) -> None:
     assert choice.text() == "Excerpts"
 
 
-def test_offered_models_are_one_click_away(choice: ModelChoice, chat: Chat, qtbot: QtBot) -> None:
+def test_offered_models_are_one_click_away(
+    choice: ModelChoice, chat: Chat, bridge: Bridge, qtbot: QtBot
+) -> None:
     with ChatServer() as server:
         server.models = ("tiny", "test-model")
         chat.models.test_endpoint(server.endpoint())
@@ -72,8 +75,10 @@ def test_offered_models_are_one_click_away(choice: ModelChoice, chat: Chat, qtbo
         with qtbot.waitSignal(choice.chosen) as told:
             pick(choice, text)
         assert told.args == chosen
-    with qtbot.waitSignal(choice.settings_requested):
-        pick(choice, "Settings…")
+    wanted: list[Wanted] = []
+    bridge.hear(Wanted, wanted.append)
+    pick(choice, "Settings…")
+    qtbot.waitUntil(lambda: wanted == [Wanted.MODELS])
 
 
 def test_the_model_of_an_assistant_replaces_the_choice(choice: ModelChoice) -> None:

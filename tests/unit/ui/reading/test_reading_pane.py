@@ -16,6 +16,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.ingest.library import Library
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.ui.documents.document_opener import DocumentOpener
+from desktop_rag.ui.foundation.ask_request import Wanted
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.reading.reading_pane import ReadingPane
@@ -269,13 +270,15 @@ def test_a_changed_file_and_changed_words_are_said(
 
 @pytest.mark.slow
 def test_a_document_that_is_not_in_the_library_shows_its_passage(
-    pane: ReadingPane, qtbot: QtBot
+    pane: ReadingPane, bridge: Bridge, qtbot: QtBot
 ) -> None:
+    wanted: list[Wanted] = []
+    bridge.hear(Wanted, wanted.append)
     pane.read(DocumentSpan("none", 3, 9, "", "Old report", "The passage that was cited."))
     qtbot.waitUntil(lambda: says(pane, "This document is no longer in your library."))
     qtbot.waitUntil(lambda: "The passage that was cited." in page_text(pane))
-    with qtbot.waitSignal(pane.library_requested):
-        button(pane, "Open the library").click()
+    button(pane, "Open the library").click()
+    qtbot.waitUntil(lambda: wanted == [Wanted.LIBRARY])
 
 
 @pytest.mark.everyday
