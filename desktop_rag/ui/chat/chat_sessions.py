@@ -5,9 +5,10 @@ opened. One without a question yet is stored nowhere, so it stays open.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation, Message, MessagesStored
@@ -129,12 +130,15 @@ class ChatSessions(QObject):
             self._bridge, self._chat, conversation, self,
             is_without_model=conversation is None and self._is_without_model,
         )  # fmt: skip
-        session.conversation_stored.connect(self._on_conversation_stored)
-        session.busy_changed.connect(self._on_busy_changed)
+        for signal, onward in (
+            (session.conversation_stored, self.conversation_stored),
+            (session.busy_changed, self.busy_changed),
+            (session.scope_loaded, self.scope_loaded),
+        ):
+            signal.connect(partial(self._pass_on, session, onward))
         session.answered.connect(self._on_answered)
         session.replaced.connect(lambda *answers: self.replaced.emit(session, *answers))
         session.titled.connect(self.titled)
-        session.scope_loaded.connect(self._on_scope_loaded)
         session.model.modelReset.connect(self.messages_changed)
         session.model.rowsInserted.connect(self.messages_changed)
         session.model.dataChanged.connect(self.messages_changed)
@@ -167,24 +171,13 @@ class ChatSessions(QObject):
             self._proposal = proposal
             self.proposal_changed.emit(proposal)
 
-    @Slot(object)
-    def _on_conversation_stored(self, conversation: Conversation) -> None:
-        if self.sender() is self.current:
-            self.conversation_stored.emit(conversation)
-
-    @Slot()
-    def _on_scope_loaded(self) -> None:
-        if self.sender() is self.current:
-            self.scope_loaded.emit()
+    def _pass_on(self, session: ChatSession, onward: SignalInstance, *values: object) -> None:
+        if session is self.current:
+            onward.emit(*values)
 
     def _on_messages_stored(self, event: MessagesStored) -> None:
         for session in self._open:
             session.model.show_stored(event.message_ids)
-
-    @Slot(bool)
-    def _on_busy_changed(self, is_busy: bool) -> None:
-        if self.sender() is self.current:
-            self.busy_changed.emit(is_busy)
 
     @Slot()
     def _on_answered(self) -> None:

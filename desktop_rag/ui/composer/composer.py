@@ -231,18 +231,61 @@ _PENDING = tr("Will be sent when the files are ready")
 _NAMED = tr("only this file, folder or collection")
 
 
-class Composer(Card):
-    """Sends questions and stops answers; nothing is sent while an answer is being written.
+class QuestionCard(Card):
+    """A field for a question with what completes it, and the buttons that send it and stop.
 
-    `prompts` completes saved prompts after a slash, `names` parts of the library after an @.
-    `scope_bar` shows the scope; without one, the collection beside the field applies. `submitted`
-    carries a Question, `edit_submitted` the earlier question's message and the Question that
-    replaces it. `scope_changed` carries the scope, `assistant_chosen` an id.
+    `prompts` completes saved prompts after a slash, `names` parts of the library after an @;
+    `scope_bar` shows what the question is about. `submitted` carries a Question.
     """
 
     submitted = Signal(object)
-    edit_submitted = Signal(object, object)
     stop_requested = Signal()
+
+    def __init__(self, theme: Theme, send: str, stop: str) -> None:
+        """`send` and `stop` name the buttons."""
+        super().__init__(kind="composer")
+        self._theme = theme
+        self._is_busy = False
+        self._field = QuestionField()
+        self.prompts = SlashPrompts(self._field)
+        self.names = NameCompletion(self._field)
+        self.scope_bar = ScopeBar(theme)
+        self.scope_bar.serve(self._field)
+        self.setFocusProxy(self._field)
+        self._send = IconButton(theme, "send:accent_text", send, then=self._submit)
+        self._send.setObjectName("sendButton")
+        self._stop = IconButton(theme, "stop:accent_text", stop, then=self.stop_requested)
+        self._stop.setObjectName("stopButton")
+
+    @property
+    def text(self) -> str:
+        """The typed text."""
+        return self._field.toPlainText()
+
+    def set_text(self, text: str) -> None:
+        """Replace the typed text; the cursor goes after it."""
+        self._field.setPlainText(text)
+        self._field.moveCursor(self._field.textCursor().MoveOperation.End)
+
+    def set_busy(self, is_busy: bool) -> None:
+        """Show the button that stops while an answer is being written, else the one that sends."""
+        self._is_busy = is_busy
+        self._send.setVisible(not is_busy)
+        self._stop.setVisible(is_busy)
+
+    def _submit(self) -> None:
+        raise NotImplementedError
+
+
+class Composer(QuestionCard):
+    """Sends questions and stops answers; nothing is sent while an answer is being written.
+
+    Without a scope, the collection beside the field applies. `edit_submitted` carries the earlier
+    question's message and the Question that replaces it, `scope_changed` the scope,
+    `assistant_chosen` an id.
+    """
+
+    edit_submitted = Signal(object, object)
     attach_requested = Signal()
     files_added = Signal(object)
     image_pasted = Signal(object)
@@ -250,10 +293,8 @@ class Composer(Card):
     scope_changed = Signal(object)
     assistant_chosen = Signal(str)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent, kind="composer")
-        self._theme = theme
-        self._is_busy = False
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, tr("Send"), tr("Stop (Esc)"))
         self._is_pending = self._sends_when_ready = False
         self._refusal: AppError | None = None
         self._attachments: tuple[Attachment, ...] = ()
@@ -261,23 +302,11 @@ class Composer(Card):
         self._told_scope = ALL_DOCUMENTS
         self._build()
         self._connect()
-        self._update_buttons()
+        self.set_busy(False)
 
     def _build(self) -> None:
-        self._field = QuestionField()
-        self.prompts = SlashPrompts(self._field)
-        self.names = NameCompletion(self._field)
-        self.scope_bar = ScopeBar(self._theme)
-        self.scope_bar.serve(self._field)
-        self.setFocusProxy(self._field)
         self._documents = DocumentsChoice(self._theme)
         self._hint = PlainLabel(_KEYS, tone="muted", scale="small")
-        self._send = IconButton(self._theme, "send:accent_text", tr("Send"), then=self._submit)
-        self._send.setObjectName("sendButton")
-        self._stop = IconButton(
-            self._theme, "stop:accent_text", tr("Stop (Esc)"), then=self.stop_requested
-        )
-        self._stop.setObjectName("stopButton")
         self._attach = IconButton(
             self._theme, "attach:muted", tr("Attach files or images"), then=self.attach_requested
         )
@@ -357,11 +386,6 @@ class Composer(Card):
         self.names.chosen.connect(self._on_name_chosen)
 
     @property
-    def text(self) -> str:
-        """The text of the question field."""
-        return self._field.toPlainText()
-
-    @property
     def collection_id(self) -> str:
         """The chosen collection; "" for all documents, and beside a scope."""
         return "" if self.scope.is_limited else self._documents.collection_id
@@ -372,11 +396,6 @@ class Composer(Card):
         if self.scope_bar.scope.is_limited:
             return self.scope_bar.scope
         return WITHOUT_DOCUMENTS if self._documents.is_without_documents else ALL_DOCUMENTS
-
-    def set_text(self, text: str) -> None:
-        """Put a question into the field, with the cursor after it."""
-        self._field.setPlainText(text)
-        self._field.moveCursor(self._field.textCursor().MoveOperation.End)
 
     def edit(self, message: Message) -> None:
         """Let the person edit an earlier question."""
@@ -396,7 +415,8 @@ class Composer(Card):
 
     def set_busy(self, is_busy: bool) -> None:
         """Show Stop while an answer is being written, else Send."""
-        self._is_busy = is_busy
+        super().set_busy(is_busy)
+        set_property(self, "busy", is_busy)
         self._update_buttons()
 
     def send(self, text: str) -> None:
@@ -504,6 +524,3 @@ class Composer(Card):
     @Slot()
     def _update_buttons(self) -> None:
         self._send.setEnabled(bool(self.text.strip()) and self._refusal is None)
-        self._send.setVisible(not self._is_busy)
-        self._stop.setVisible(self._is_busy)
-        set_property(self, "busy", self._is_busy)

@@ -8,10 +8,8 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question import Question
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, WITHOUT_DOCUMENTS, QuestionScope
-from desktop_rag.ui.composer.composer import QuestionField
-from desktop_rag.ui.composer.field_completion import SlashPrompts
-from desktop_rag.ui.composer.name_completion import NameCompletion, NamedChoice
-from desktop_rag.ui.composer.scope_bar import ScopeBar
+from desktop_rag.ui.composer.composer import QuestionCard
+from desktop_rag.ui.composer.name_completion import NamedChoice
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconButton
@@ -23,47 +21,30 @@ _FOLLOW_UP = tr("Ask a follow-up")
 _NOBODY = NamedChoice("")
 
 
-class AskField(Card):
-    """`typed` carries the text, `submitted` a Question, `stepped` 1 or -1 for the arrow keys.
+class AskField(QuestionCard):
+    """`typed` carries the text, `stepped` 1 or -1 for the arrow keys.
 
-    `copy_requested` is Ctrl+C with nothing selected in the field. `about` shows what questions are
-    limited to. `names` completes files, folders, collections and assistants after an @, `prompts`
-    saved prompts after a slash.
+    `copy_requested` is Ctrl+C with nothing selected in the field.
     """
 
     typed = Signal(str)
-    submitted = Signal(object)
     scope_changed = Signal()
-    stop_requested = Signal()
     stepped = Signal(int)
     copy_requested = Signal()
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(kind="composer")
-        self._theme = theme
+        super().__init__(theme, tr("Ask"), tr("Stop"))
         self._assistant = _NOBODY
         self._is_without_documents = False
         self._selection = ""
-        self._is_busy = self._is_held = self._is_follow_up = False
-        self._field = QuestionField()
+        self._is_held = self._is_follow_up = False
         self._field.setPlaceholderText(_PLACEHOLDER)
-        self.prompts = SlashPrompts(self._field)
-        self.names = NameCompletion(self._field)
-        self.setFocusProxy(self._field)
-        self.about = ScopeBar(theme)
-        self.about.serve(self._field)
         self._build()
         self._connect()
         self._show_chips()
         self.set_busy(False)
 
     def _build(self) -> None:
-        self._send = IconButton(self._theme, "send:accent_text", tr("Ask"), then=self._submit)
-        self._send.setObjectName("sendButton")
-        self._stop = IconButton(
-            self._theme, "stop:accent_text", tr("Stop"), then=self.stop_requested
-        )
-        self._stop.setObjectName("stopButton")
         row = horizontal((self._field, 1), self._send, self._stop, spacing=8)
         self._assistant_chip, self._assistant_label = self._chip(
             tr("Ask without this assistant"), self._on_assistant_removed
@@ -74,7 +55,7 @@ class AskField(Card):
             tr("Remove the selected text"), lambda: self.show_selection("")
         )
         vertical(
-            self.about,
+            self.scope_bar,
             self._context_chip,
             row,
             self._assistant_chip,
@@ -97,18 +78,13 @@ class AskField(Card):
         self._field.textChanged.connect(lambda: self.typed.emit(self.text))
         self._field.installEventFilter(self)
         self.names.chosen.connect(self._on_name_chosen)
-        self.about.changed.connect(self._on_about_changed)
-
-    @property
-    def text(self) -> str:
-        """The typed text."""
-        return self._field.toPlainText()
+        self.scope_bar.changed.connect(self._on_about_changed)
 
     @property
     def scope(self) -> QuestionScope:
         """The scope of the question."""
-        if self.about.scope.is_limited:
-            return self.about.scope
+        if self.scope_bar.scope.is_limited:
+            return self.scope_bar.scope
         return WITHOUT_DOCUMENTS if self._is_without_documents else ALL_DOCUMENTS
 
     @property
@@ -116,20 +92,9 @@ class AskField(Card):
         """True while a list of completions is open."""
         return self.prompts.is_open or self.names.is_open
 
-    def set_text(self, text: str) -> None:
-        """Replace the typed text."""
-        self._field.setPlainText(text)
-        self._field.moveCursor(self._field.textCursor().MoveOperation.End)
-
     def select_all(self) -> None:
         """Select the question, so that typing replaces it."""
         self._field.selectAll()
-
-    def set_busy(self, is_busy: bool) -> None:
-        """Show the button Stop while an answer is being written, else Ask."""
-        self._is_busy = is_busy
-        self._send.setVisible(not is_busy)
-        self._stop.setVisible(is_busy)
 
     def set_follow_up(self, is_follow_up: bool) -> None:
         """Show that the next question continues the same chat."""
@@ -155,9 +120,9 @@ class AskField(Card):
         else:
             self._is_without_documents = choice.scope.is_without_documents
             if choice.item:
-                self.about.add(choice.item)
-            elif self.about.scope.is_limited:
-                self.about.clear()
+                self.scope_bar.add(choice.item)
+            elif self.scope_bar.scope.is_limited:
+                self.scope_bar.clear()
         self._show_chips()
         self.scope_changed.emit()
 
@@ -186,14 +151,14 @@ class AskField(Card):
         return Question(
             text,
             assistant_id=self._assistant.assistant_id,
-            attachments=tuple(f.attachment for f in self.about.attached if f.attachment),
+            attachments=tuple(f.attachment for f in self.scope_bar.attached if f.attachment),
             scope=self.scope,
         )
 
     def begin_anew(self) -> None:
         """Empty the field and clear the files it is limited to."""
         self.clear()
-        self.about.clear()
+        self.scope_bar.clear()
 
     def clear(self) -> None:
         """Empty the field; the scope stays."""
@@ -204,7 +169,7 @@ class AskField(Card):
     @Slot()
     def _submit(self) -> None:
         # A question about a file that is being read is sent once it is there.
-        self._is_held = self.about.is_reading
+        self._is_held = self.scope_bar.is_reading
         if not self._is_busy and not self._is_held:
             self.submitted.emit(self.question())
 
@@ -212,7 +177,7 @@ class AskField(Card):
     def _on_about_changed(self) -> None:
         self._field.show_scope(self.scope)
         self._show_placeholder()
-        if self._is_held and not self.about.is_reading:
+        if self._is_held and not self.scope_bar.is_reading:
             self._submit()
 
     @Slot()

@@ -212,7 +212,7 @@ class QuickAsk(QWidget):
         for completion in (self.field.prompts, self.field.names):
             completion.room_needed.connect(self._on_room_needed)
         self.field.scope_changed.connect(lambda: self._on_typed(self.field.text))
-        self.field.about.changed.connect(self._on_about_changed)
+        self.field.scope_bar.changed.connect(self._on_about_changed)
         self.field.submitted.connect(self._on_submitted)
         self.field.stop_requested.connect(self._on_stop)
         self.field.stepped.connect(self._on_stepped)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
+from enum import Enum
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
@@ -115,20 +115,12 @@ _STORED = tr("Below is the text that is stored of it.")
 
 
 class WayOut(Enum):
-    """What the person can do about a document that can't be read as cited."""
+    """What the person can do about a document that can't be read as cited, in words."""
 
-    NONE = auto()
-    FOLDER = auto()
-    PASSWORD = auto()
-    LIBRARY = auto()
-
-
-WORDS = {
-    WayOut.NONE: "",
-    WayOut.FOLDER: tr("Show its folder"),
-    WayOut.PASSWORD: tr("Enter password…"),
-    WayOut.LIBRARY: tr("Open the library"),
-}
+    NONE = ""
+    FOLDER = tr("Show its folder")
+    PASSWORD = tr("Enter password…")
+    LIBRARY = tr("Open the library")
 
 
 @dataclass(frozen=True, slots=True)

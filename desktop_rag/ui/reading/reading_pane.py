@@ -28,7 +28,6 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.word_search import found_spans
 from desktop_rag.ui.foundation.wording import hint_of, one_line, place_in_words, title_of
 from desktop_rag.ui.reading.document_loading import (
-    WORDS,
     Loaded,
     ReadingHeader,
     StateNotice,
@@ -221,7 +220,7 @@ class StateCard(Card):
         if notice is not None:
             self._title.setText(notice.title)
             self._hint.say(notice.hint)
-            self._action.setText(WORDS[notice.way_out])
+            self._action.setText(notice.way_out.value)
             self._action.setVisible(notice.way_out is not WayOut.NONE)
         self.setVisible(notice is not None)
 

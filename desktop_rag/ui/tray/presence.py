@@ -425,7 +425,7 @@ class Presence(QObject):
         popup = QuickAsk(self._bridge, self._library, self._chat, self._theme, sessions)
         if size := pixels_in(read_part(self._home.window, "popup"), "width", "height"):
             popup.set_remembered_size(QSize(*size))
-        self._about = AboutFiles(self._bridge, self._library, self._chat, popup.field.about)
+        self._about = AboutFiles(self._bridge, self._library, self._chat, popup.field.scope_bar)
         self._about.folder_requested.connect(self._on_unknown_folder_requested)
         popup.continued.connect(self._on_continued)
         popup.hint.folder_requested.connect(self._on_folder_requested)

@@ -119,7 +119,7 @@ class NoticeBar(QWidget):
         self._add(NoticeCard(self._theme, notice, tone="danger"))
         self.shown.emit(notice, True)
 
-    def offer(self, notice: Notice, action: str, on_action: Callable[[], None]) -> None:
+    def offer(self, notice: Notice, action: str, on_action: Callable[[], object]) -> None:
         """Show a notice with one action, such as Undo, for a while."""
         card = NoticeCard(self._theme, notice, action=action, passes=True)
         card.action_button.clicked.connect(on_action)

@@ -250,7 +250,7 @@ def test_a_file_that_is_not_in_the_library_can_be_attached(library: Person, tmp_
     popup = asks_about(library, stranger)
     popup.sees("“<b>tide & moon.md” is not in your library.")
     popup.clicks("Attach it")
-    popup.waits_until(lambda: popup.app.presence.popup.field.about.attached != ())
+    popup.waits_until(lambda: popup.app.presence.popup.field.scope_bar.attached != ())
     popup.types("Question", "What does the spring tide follow?")
     QTest.keyClick(popup.field("Question"), Qt.Key.Key_Return)
     popup.sees("The spring tide follows the full moon by two days.")
@@ -272,4 +272,4 @@ def test_what_cannot_be_asked_is_told(library: Person, papers: Path, tmp_path: P
     popup = asks_about(library, papers / "broken.pdf", tmp_path / "gone.md")
     popup.sees("“broken.pdf” is in your library, but can’t be searched.")
     popup.sees("“gone.md” was not found.")
-    assert not popup.app.presence.popup.field.about.scope.is_limited
+    assert not popup.app.presence.popup.field.scope_bar.scope.is_limited

@@ -75,10 +75,10 @@ def test_offered_models_are_one_click_away(
         with qtbot.waitSignal(choice.chosen) as told:
             pick(choice, text)
         assert told.args == chosen
-    wanted: list[Wanted] = []
-    bridge.hear(Wanted, wanted.append)
+    asked: list[Wanted] = []
+    bridge.hear(Wanted, asked.append)
     pick(choice, "Settings…")
-    qtbot.waitUntil(lambda: wanted == [Wanted.MODELS])
+    qtbot.waitUntil(lambda: asked == [Wanted.MODELS])
 
 
 def test_the_model_of_an_assistant_replaces_the_choice(choice: ModelChoice) -> None:

@@ -24,7 +24,7 @@ def composer(theme: Theme, qtbot: QtBot) -> Iterator[Composer]:
     qtbot.addWidget(window)
     column = QVBoxLayout(window)
     column.addStretch(1)
-    composer = Composer(theme, window)
+    composer = Composer(theme)
     column.addWidget(composer)
     window.resize(600, 500)
     window.show()
