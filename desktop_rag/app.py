@@ -34,7 +34,7 @@ from desktop_rag.answer.search.fusion import FusionModel
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.writing.answers import AnswerRequest
 from desktop_rag.backup.backups import Backups
-from desktop_rag.backup.contents import BackupMerged
+from desktop_rag.backup.manifest import BackupMerged
 from desktop_rag.backup.snapshots import Snapshots
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.conversation import AnswerEvent

@@ -16,7 +16,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.model_profile import ModelProfile
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import EndpointSettings, IndexSettings, Settings
-from desktop_rag.diagnosis.finding import OpenLibrary, Outside, Subject
+from desktop_rag.diagnosis.finding import Outside, Subject
 from desktop_rag.diagnosis.home_repair import HomeRepair, RepairRequest
 from desktop_rag.ingest.library import sandbox_report
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
@@ -42,9 +42,7 @@ def subject_of(services: Services) -> Subject:
     models = services.chat.models
     notices = services.settings_notices
     outside = _outside(models.settings.index, services.keys, models.profile, models.own_server)
-    return Subject(
-        services.home, models.settings, notices, _open_library(services.engine), None, outside
-    )
+    return Subject(services.home, models.settings, notices, services.engine, None, outside)
 
 
 @contextmanager
@@ -57,11 +55,10 @@ def closed_home(home: Home) -> Generator[Subject]:
     except AppError as error:
         fault = error
     book = ProfileBook(home.model_profiles)
-    library = _open_library(engine) if engine else None
     own = next((make(home, Changes(), book) for make in hooks("own_server").values()), None)
     outside = _outside(settings.index, KeyStore(), lambda e: book.get(e.base_url, e.model), own)
     try:
-        yield Subject(home, settings, tuple(notices), library, fault, outside)
+        yield Subject(home, settings, tuple(notices), engine, fault, outside)
     finally:
         if own:
             own.close()
@@ -74,12 +71,6 @@ def open_engine_of(services: Services, home: Home, settings: Settings) -> Engine
     is_same = services.home.root.resolve() == home.root.resolve()
     is_open = is_same and services.settings.store.engine == settings.store.engine
     return services.engine if is_open else None
-
-
-def _open_library(engine: Engine) -> OpenLibrary:
-    return OpenLibrary(
-        engine.storage, engine.inspection, engine.sources, engine.documents, engine.server
-    )
 
 
 def _outside(

@@ -16,7 +16,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from desktop_rag.app import RunVerb, Services
-from desktop_rag.backup.contents import BackupMerged
+from desktop_rag.backup.manifest import BackupMerged
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError, put_off
 from desktop_rag.core.files.own_files import read_object, update_object

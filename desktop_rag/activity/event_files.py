@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 from desktop_rag.activity.activity_event import ActivityEvent
 from desktop_rag.core.changes import Changes
@@ -23,6 +24,7 @@ from desktop_rag.core.records import readable
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 _NAME = re.compile(r"events-(\d{6,})\.jsonl")
 _DAY_S = 86_400.0
 
@@ -72,6 +74,16 @@ class EventFiles:
                 log.info("events were not read: %s", exc.strerror)
                 continue
             yield from (line for line in reversed(content.split(b"\n")) if line)
+
+    def rows(self, kind: type[T]) -> Iterator[T]:
+        """The lines as records of this kind, the last one first; others may have edited some."""
+        for line in self.newest_first():
+            try:
+                row = readable(kind, json.loads(line), mends=True)
+            except (ValueError, RecursionError):
+                continue
+            if row:
+                yield row
 
     def delete_all(self) -> None:
         """Remove every file. OSError when one can't be removed; nobody may write meanwhile."""
@@ -181,9 +193,7 @@ class EventLog:
 
     def newest_first(self) -> Iterator[ActivityEvent]:
         """The written events, the last one first. Lines that are no events are skipped."""
-        for line in self._files.newest_first():
-            if event := _event_of(line):
-                yield event
+        return self._files.rows(ActivityEvent)
 
     def flush(self) -> None:
         """Wait until the events so far are written, for a few seconds at most."""
@@ -241,10 +251,3 @@ def _line_of(event: ActivityEvent) -> bytes:
     text = json.dumps(event.to_json(), ensure_ascii=False, separators=(",", ":"))
     # File names that are no UTF-8 hold lone surrogates, which become escapes of JSON.
     return text.encode("utf-8", "backslashreplace") + b"\n"
-
-
-def _event_of(line: bytes) -> ActivityEvent | None:
-    try:
-        return readable(ActivityEvent, json.loads(line), mends=True)
-    except (ValueError, RecursionError):
-        return None

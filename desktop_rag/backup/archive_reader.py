@@ -30,10 +30,10 @@ from desktop_rag.backup.value_rules import (
     LONGEST_NAME,
     MOST_WHOLE,
     Base64,
-    exactly,
     fields,
     flag,
     identifier,
+    identifier_or_none,
     json_of,
     moment,
     number,
@@ -93,14 +93,14 @@ def _hosts(value: object, place: str) -> None:
 
 
 _NAME = text(LONGEST_NAME)
-_ID, _ID_OR_NONE = identifier(), identifier(may_be_empty=True)
+_ID, _ID_OR_NONE = identifier, identifier_or_none
 _ATTACHMENTS = json_of(record(tuple[Attachment, ...]))
 
 _OF_CORE: Mapping[str, Mapping[str, Check]] = {
     "collections": {
         "collection_id": _ID,
         "name": text(LONGEST_NAME, is_needed=True),
-        "created_at": moment(),
+        "created_at": moment,
         "chunking": json_of(record(ChunkSettings)),
         "embedder": text(LONGEST_PATH),
         "intranet_hosts": _hosts,
@@ -109,10 +109,10 @@ _OF_CORE: Mapping[str, Mapping[str, Check]] = {
         "source_id": _ID,
         "collection_id": _ID_OR_NONE,
         "path": _path,
-        "added_at": moment(),
+        "added_at": moment,
         "rules": json_of(record(SourceRules)),
         "links": json_of(record(WebLinks), may_be_empty=True),
-        "refreshed_at": moment(),
+        "refreshed_at": moment,
         "program": text(LONGEST_NAME),
         "is_attached": flag,
         "base_address": record(Address | Literal[""]),
@@ -128,8 +128,8 @@ _OF_CORE: Mapping[str, Mapping[str, Check]] = {
         "conversation_id": _ID,
         "title": text(),
         "collection_id": _ID_OR_NONE,
-        "created_at": moment(),
-        "updated_at": moment(),
+        "created_at": moment,
+        "updated_at": moment,
         "is_deleted": flag,
         "is_pinned": flag,
         "assistant_id": _ID_OR_NONE,
@@ -143,7 +143,7 @@ _OF_CORE: Mapping[str, Mapping[str, Check]] = {
         "position": whole(),
         "role": record(Role),
         "text": text(),
-        "created_at": moment(),
+        "created_at": moment,
         "state": record(MessageState),
         "model": _NAME,
         "is_excerpts": flag,
@@ -183,7 +183,7 @@ _OF_CORE: Mapping[str, Mapping[str, Check]] = {
         "number": whole(0, MOST_NUMBER),
         "message_id": _ID,
         "value": record(Feedback),
-        "noted_at": moment(),
+        "noted_at": moment,
     },
     "interactions": {
         "interaction_id": _ID,
@@ -193,16 +193,16 @@ _OF_CORE: Mapping[str, Mapping[str, Check]] = {
         "asked": text(),
         "answer": text(),
         "outcome": record(InteractionOutcome),
-        "ended_at": moment(),
+        "ended_at": moment,
         "model": _NAME,
         "has_several_steps": flag,
         "number": whole(0, MOST_NUMBER),
     },
     "attached_images": {
         "attachment_id": _ID,
-        "mime": exactly("image/png", "image/jpeg"),
+        "mime": record(Literal["image/png", "image/jpeg"]),
         "data": record(Annotated[Base64, Within(0, _MOST_IMAGE_BYTES)]),
-        "kept_at": moment(),
+        "kept_at": moment,
     },
 }
 # Columns that older backups lack; they get their default.

@@ -21,9 +21,19 @@ from typing import Annotated, TypeVar
 
 from desktop_rag.backup.archive_reader import Archive, opened_archive
 from desktop_rag.backup.archive_writer import ArchiveWriter, Write
-from desktop_rag.backup.contents import BackupContents, BackupMerged, Imported
 from desktop_rag.backup.home_files import TakenFiles, add_home_files, settings_of, taken_files
-from desktop_rag.backup.manifest import ENTRIES, IMAGES, INDEX, PROMPTS, REWRITES, SENT, Manifest
+from desktop_rag.backup.manifest import (
+    ENTRIES,
+    IMAGES,
+    INDEX,
+    PROMPTS,
+    REWRITES,
+    SENT,
+    BackupContents,
+    BackupMerged,
+    Imported,
+    Manifest,
+)
 from desktop_rag.backup.merging import Merge, merge, path_here, places_of
 from desktop_rag.backup.selection import Selection, selected
 from desktop_rag.backup.value_rules import Base64, strict_json

@@ -34,11 +34,6 @@ def text(most: int = LONGEST_TEXT, *, is_needed: bool = False) -> Check:
     return record(Annotated[str, within, FILLED] if is_needed else Annotated[str, within])
 
 
-def identifier(*, may_be_empty: bool = False) -> Check:
-    """An id as the app makes them; it becomes a part of file names."""
-    return record(IdOrNone if may_be_empty else Id)
-
-
 def whole(least: int = 0, most: int = MOST_WHOLE) -> Check:
     """An integer between two others."""
     return record(Annotated[int, Within(least, most)])
@@ -47,21 +42,6 @@ def whole(least: int = 0, most: int = MOST_WHOLE) -> Check:
 def number() -> Check:
     """A finite number."""
     return record(Annotated[float, Within(-MOST_NUMBER, MOST_NUMBER)])
-
-
-def moment() -> Check:
-    """A time in seconds since the epoch."""
-    return record(Moment)
-
-
-def exactly(*values: object) -> Check:
-    """One of these values, of the same type."""
-
-    def check(value: object, place: str) -> None:
-        if not any(type(value) is type(each) and value == each for each in values):
-            raise WrongValueError(place)
-
-    return check
 
 
 def fields(known: Mapping[str, Check], needed: Collection[str] | None = None) -> Check:
@@ -91,6 +71,7 @@ def record(kind: Any, *, is_open: bool = False) -> Check:  # noqa: ANN401  any t
 
 any_json = record(Any)
 flag = record(bool)
+identifier, identifier_or_none, moment = record(Id), record(IdOrNone), record(Moment)
 
 
 def json_of(inner: Check, *, may_be_empty: bool = False, takes_nan: bool = False) -> Check:

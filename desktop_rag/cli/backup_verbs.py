@@ -8,7 +8,7 @@ from typing import Any
 
 from desktop_rag import app
 from desktop_rag.backup.backups import Backups
-from desktop_rag.backup.contents import day_in_words, in_words
+from desktop_rag.backup.manifest import day_in_words, in_words
 from desktop_rag.backup.snapshots import Snapshots, snapshots_in
 from desktop_rag.cli.terminal import (
     add_json,

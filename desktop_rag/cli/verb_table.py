@@ -47,7 +47,7 @@ _CORE = Verbs(
             " encrypted."),
         ),
         "privacy": (
-            "cli.privacy:add_privacy", "List every connection the app can make, and its state.",
+            "cli.doctor:add_privacy", "List every connection the app can make, and its state.",
         ),
         "demo": ("cli.demo:add_demo_verb", "Index the demo library and answer a first question."),
         "events": (

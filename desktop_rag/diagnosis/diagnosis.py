@@ -31,7 +31,6 @@ from desktop_rag.core.server_state import (
 )
 from desktop_rag.diagnosis.finding import (
     Finding,
-    OpenLibrary,
     State,
     Subject,
     from_error,
@@ -39,6 +38,7 @@ from desktop_rag.diagnosis.finding import (
     from_sentence,
 )
 from desktop_rag.models.endpoint_address import is_this_computer, normalise_base_url
+from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import Discrepancy, JournalState, NoLibraryError
 
 T = TypeVar("T")
@@ -353,7 +353,7 @@ def check_folders(subject: Subject, cancel: Event) -> Iterator[Finding]:
         yield Finding("folder", State.OK, "No folders have been added yet.")
 
 
-def _check(source: Source, library: OpenLibrary) -> Finding:
+def _check(source: Source, library: Engine) -> Finding:
     counts = library.documents.counts(source.source_id)
     if source.links is not None:
         return _found(source.name, counts, "pages")
@@ -493,7 +493,7 @@ def check_database(subject: Subject, _: Event) -> Iterator[Finding]:
     if subject.library is None or subject.library.server is None:
         return
     try:
-        state = subject.library.server.state()
+        state = subject.library.server()
     except AppError as error:
         yield from_error("database", error)
         return
@@ -593,7 +593,7 @@ def _unreadable(subject: Subject) -> Finding:
             return Finding("store", State.PROBLEM, error.title, error.hint, is_repairable=True)
 
 
-def _index(library: OpenLibrary, broken: Sequence[Discrepancy]) -> Finding:
+def _index(library: Engine, broken: Sequence[Discrepancy]) -> Finding:
     if broken:
         title = f"The index disagrees with itself: {_listed(broken)}."
         hint = f"“{_REPAIR}” mends it and reads the files concerned again. Chats are not affected."
@@ -614,7 +614,7 @@ def _chats(broken: Sequence[Discrepancy]) -> Finding:
     return Finding("chats", State.OK, "Chats, folders and collections are complete.")
 
 
-def _journal(library: OpenLibrary) -> Finding:
+def _journal(library: Engine) -> Finding:
     try:
         state = library.inspection.journal()
     except AppError as error:

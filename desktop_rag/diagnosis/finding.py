@@ -12,11 +12,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.model_profile import ModelProfile
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings, Settings
-from desktop_rag.store.contract.database import Database
-from desktop_rag.store.contract.documents import DocumentStore
-from desktop_rag.store.contract.engine import ServerWatch
-from desktop_rag.store.contract.inspection import Inspection
-from desktop_rag.store.contract.sources import SourceStore
+from desktop_rag.store.contract.engine import Engine
 
 
 class State(StrEnum):
@@ -109,17 +105,6 @@ def lines_of(findings: list[Finding]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenLibrary:
-    """The parts of an open library that are checked; `server` is None for a library in a file."""
-
-    storage: Database
-    inspection: Inspection
-    sources: SourceStore
-    documents: DocumentStore
-    server: ServerWatch | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Outside:
     """What is checked outside the library; none of these functions changes a file.
 
@@ -142,6 +127,6 @@ class Subject:
     home: Home
     settings: Settings
     settings_notices: Sequence[Notice]
-    library: OpenLibrary | None
+    library: Engine | None
     fault: AppError | None
     outside: Outside

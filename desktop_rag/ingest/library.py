@@ -614,7 +614,7 @@ class Library:
 
     def server_state(self) -> ServerState | None:
         """Sizes, indexes and slow searches of the library's server; None without one."""
-        return self._stores.server.state() if self._stores.server else None
+        return self._stores.server() if self._stores.server else None
 
     # --- from the threads of the pipeline ----------------------------------------------------
 

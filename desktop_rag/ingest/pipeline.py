@@ -13,6 +13,7 @@ from desktop_rag.core.errors import AppError, DiskError
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.pictures import PICTURES_WAIT, TO_HAVE_THEM_READ
 from desktop_rag.core.recordings import is_recording_name
+from desktop_rag.core.server_state import ServerState
 from desktop_rag.core.settings import IndexSettings, TranscriptionSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.ingest.background.background_thread import (
@@ -41,7 +42,6 @@ from desktop_rag.ingest.web.link_refresher import LinkRefresher
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.documents import DocumentStore, TagStore
-from desktop_rag.store.contract.engine import ServerWatch
 from desktop_rag.store.contract.search import Upkeep
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 
@@ -103,7 +103,7 @@ class LibraryStores:
     recordings: RecordingKit | None = None
     pictures: Path | None = None
     joined: Findable | None = None
-    server: ServerWatch | None = None
+    server: Callable[[], ServerState] | None = None
 
     @property
     def findable(self) -> Findable:

@@ -5,7 +5,7 @@ Of a set that both sides have, the one changed last wins. Everything else is kep
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 from desktop_rag.backup.value_rules import (
     LONGEST_NAME,
@@ -13,16 +13,17 @@ from desktop_rag.backup.value_rules import (
     MOST_NUMBER,
     WrongValueError,
     any_json,
-    exactly,
     identifier,
+    identifier_or_none,
     json_of,
     moment,
     number,
+    record,
     strict_json,
     text,
     whole,
 )
-from desktop_rag.core.records import checked
+from desktop_rag.core.records import Matching, checked
 from desktop_rag.features.evaluation.values.chunk_trial import ChunkComparison
 from desktop_rag.features.evaluation.values.run import Judgement, QuestionSet, Run, RunAnswer
 from desktop_rag.store.contract.precious import BackupRules, Check, Entry, Incoming, Present
@@ -38,17 +39,17 @@ _KINDS: Mapping[str, tuple[type[Any], str, str]] = {
 
 _COLUMNS: Mapping[str, Mapping[str, Check]] = {
     "experiments": {
-        "record_id": identifier(),
-        "kind": exactly(*_KINDS),
-        "owner_id": identifier(may_be_empty=True),
+        "record_id": identifier,
+        "kind": record(Annotated[str, Matching("|".join(_KINDS))]),
+        "owner_id": identifier_or_none,
         "made_of": json_of(any_json),
         "number": whole(0, MOST_NUMBER),
     },
     "evaluations": {
-        "evaluation_id": identifier(),
+        "evaluation_id": identifier,
         "kind": text(LONGEST_NAME),
         "name": text(LONGEST_TITLE),
-        "created_at": moment(),
+        "created_at": moment,
         "seconds": number(),
         "version": text(LONGEST_NAME),
         "settings": json_of(any_json, takes_nan=True),

@@ -30,14 +30,14 @@ from desktop_rag.store.contract.precious import BackupRules, Check, Entry, Incom
 
 _COLUMNS: Mapping[str, Mapping[str, Check]] = {
     "standing_questions": {
-        "question_id": identifier(),
+        "question_id": identifier,
         "made_of": json_of(record(ScheduledQuestion)),
         "state": json_of(record(ScheduleState)),
         "is_deleted": flag,
     },
     "standing_runs": {
-        "run_id": identifier(),
-        "question_id": identifier(),
+        "run_id": identifier,
+        "question_id": identifier,
         "made_of": json_of(record(ScheduledRun)),
         "number": whole(-MOST_NUMBER, MOST_NUMBER),
     },

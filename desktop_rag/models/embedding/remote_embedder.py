@@ -6,9 +6,7 @@ are imported with the first request.
 
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from threading import Event, Lock
-from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -19,16 +17,9 @@ from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.core.waits import Backoff, pause_s
 from desktop_rag.models.endpoint_address import host_of, normalise_base_url
-from desktop_rag.models.endpoints.client.chat_stream import Usage, load_json, read_usage, read_whole
-from desktop_rag.models.endpoints.client.endpoint_errors import mapping_endpoint_errors
 from desktop_rag.models.endpoints.client.endpoint_faults import EndpointFaultError, Fault
-from desktop_rag.models.endpoints.client.endpoint_requests import parts_of, read_vectors, unit
+from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests, parts_of, unit
 from desktop_rag.models.ports import EmbedderFaultError, Vectors
-
-if TYPE_CHECKING:
-    from openai import OpenAI
-
-    from desktop_rag.models.endpoints.client.interruptible_sockets import Interruption
 
 log = logging.getLogger(__name__)
 
@@ -41,8 +32,6 @@ _LONGEST_PAUSE_S = 10.0
 # The time limit of a question; after a timeout, the next questions skip the server.
 _QUERY_S = 8.0
 _AWAY_S = 30.0
-# A server that keeps the connection alive without answering is given up after this many timeouts.
-_SILENCES = 20
 # Parts are not shortened below this for a server that rejects them as too long.
 _LEAST_TOKENS = 64
 _KEY_FAULTS = frozenset({Fault.NO_KEY, Fault.BAD_KEY, Fault.ODD_KEY, Fault.FORBIDDEN})
@@ -84,12 +73,12 @@ class RemoteEmbedder:
         self._key_of = key_of
         self._key: str | None = None
         self._dimensions = dimensions
-        self._recorder = recorder or Recorder()
+        self._recorder = recorder
         self._lock = Lock()
         self._closing = Event()
-        # Each with the key it was opened with. The last one is in use; another thread may still be
-        # reading from an earlier one.
-        self._clients: list[tuple[str, OpenAI, Interruption]] = []
+        # Each with its key. The last one is in use; another thread may still be reading from an
+        # earlier one.
+        self._requests: list[tuple[str, EndpointRequests]] = []
         self._backoff = Backoff(_AWAY_S, _AWAY_S)
         self._away_error = EmbedderFaultError("")
 
@@ -145,9 +134,9 @@ class RemoteEmbedder:
         """Close the connections; requests under way end with Cancelled."""
         self._closing.set()
         with self._lock:
-            clients, self._clients = self._clients, []
-        for _, client, _ in clients:
-            client.close()
+            opened, self._requests = self._requests, []
+        for _, requests in opened:
+            requests.close()
 
     # --- asking ----------------------------------------------------------------------------------
 
@@ -176,7 +165,7 @@ class RemoteEmbedder:
         pauses_s = iter(_PAUSES_S)
         while True:
             try:
-                return self._request(texts, _SILENCES * self._endpoint.timeout_s)
+                return self._request(texts)
             except EndpointFaultError as exc:
                 wait_s = pause_s(next(pauses_s, None), exc.wait_s, _LONGEST_PAUSE_S)
                 if wait_s is None or not exc.is_passing:
@@ -194,7 +183,7 @@ class RemoteEmbedder:
             self._backoff.begin(error.wait_s)
         return error
 
-    def _request(self, texts: Sequence[str], limit_s: float) -> Vectors:
+    def _request(self, texts: Sequence[str], limit_s: float = 0.0) -> Vectors:
         if self._closing.is_set():
             raise Cancelled
         key = self._known_key()
@@ -209,27 +198,14 @@ class RemoteEmbedder:
         return found
 
     def _send(self, texts: Sequence[str], key: str, limit_s: float) -> Vectors:
-        with (
-            self._recorder.call(Purpose.EMBEDDING, self._endpoint) as call,
-            mapping_endpoint_errors(self._endpoint, key),
-            ExitStack() as stack,
-        ):
-            client, interruption = self._client(key)
-            with interruption.within(limit_s, self._closing):
-                response = stack.enter_context(
-                    client.embeddings.with_streaming_response.create(
-                        # Servers refuse empty texts.
-                        input=[text if text.strip() else "." for text in texts],
-                        model=self._endpoint.model,
-                        encoding_format="float",
-                    )
+        with self._lock:
+            if not self._requests or self._requests[-1][0] != key:
+                made = EndpointRequests(
+                    self._endpoint, key, recorder=self._recorder, purpose=Purpose.EMBEDDING
                 )
-                body = load_json(read_whole(response.http_response.iter_raw()))
-            counted = _usage_in(body)
-            estimate = sum(rough_token_counts(texts))
-            tokens = counted.asked if counted else estimate
-            call.count(tokens, 0, is_estimate=counted is None)
-            return read_vectors(body, len(texts))
+                self._requests.append((key, made))
+            _, requests = self._requests[-1]
+        return requests.vectors(texts, self._closing, limit_s=limit_s)
 
     def _known_key(self) -> str:
         """The cached key: a keyring is slow, and may ask the person for permission."""
@@ -244,19 +220,6 @@ class RemoteEmbedder:
         with self._lock:
             self._key = None if found == refused else found
         return found != refused
-
-    def _client(self, key: str) -> "tuple[OpenAI, Interruption]":
-        from desktop_rag.models.endpoints.client.connection import open_client
-        from desktop_rag.models.endpoints.client.interruptible_sockets import Interruption
-
-        with self._lock:
-            if not self._clients or self._clients[-1][0] != key:
-                interruption = Interruption()
-                client = open_client(self._endpoint, key, interruption)
-                log.info("Embedding at %s", host_of(self._endpoint.base_url))
-                self._clients.append((key, client, interruption))
-            _, client, interruption = self._clients[-1]
-            return client, interruption
 
     def _checked(self, vectors: Vectors) -> Vectors:
         """The vectors as unit vectors; EmbedderFaultError when they can't be right."""
@@ -287,11 +250,6 @@ def _in_words(exc: AppError) -> EmbedderFaultError:
             return EmbedderFaultError(f"Embedding: {exc.title}", exc.hint, exc.wait_s)
         case _:
             return EmbedderFaultError(exc.title, exc.hint)
-
-
-def _usage_in(body: object) -> Usage | None:
-    fields = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
-    return read_usage(fields.get("usage"))
 
 
 def _fault_of(exc: BaseException | None) -> Fault | None:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
@@ -34,14 +34,6 @@ from desktop_rag.store.contract.vectors import ModelStore
 T = TypeVar("T")
 
 
-class ServerWatch(Protocol):
-    """Monitors the server of a library; an engine without a server has none."""
-
-    def state(self) -> ServerState:
-        """Sizes, indexes, connections, the replica and what is slow, as they are now."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Engine:
     """The stores of one library. The following holds for all their methods.
@@ -64,7 +56,7 @@ class Engine:
 
     `restored` counts the chats, messages, sources and other precious things that the library had
     lost and that came back when it was opened. `fault` says why it can only be read for now.
-    `server` is None when there is none.
+    `server` looks at the server as it is now; None when there is none.
 
     Errors: AppError for failures of the environment: the disk is full or damaged, another process
     holds the library, the server can't be reached, or a method was called after `close`. Refusals
@@ -89,7 +81,7 @@ class Engine:
     upkeep: Upkeep
     inspection: Inspection
     storage: Database
-    server: ServerWatch | None = None
+    server: Callable[[], ServerState] | None = None
     restored: int = 0
     fault: AppError | None = None
 

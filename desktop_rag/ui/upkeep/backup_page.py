@@ -12,8 +12,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QHBoxLayout, QWidget
 
 from desktop_rag.backup.backups import Backups, Tell
-from desktop_rag.backup.contents import BackupContents, Imported, Snapshot, in_words
-from desktop_rag.backup.manifest import ENDING
+from desktop_rag.backup.manifest import ENDING, BackupContents, Imported, Snapshot, in_words
 from desktop_rag.backup.snapshots import KEPT, Snapshots
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError, Cancelled

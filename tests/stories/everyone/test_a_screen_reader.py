@@ -10,7 +10,7 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
-from desktop_rag.backup.contents import BackupContents
+from desktop_rag.backup.manifest import BackupContents
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Interaction, InteractionOutcome, PastAnswer
 from desktop_rag.core.files.settings_file import save_settings

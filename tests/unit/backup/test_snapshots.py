@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.backup.contents import Snapshot
+from desktop_rag.backup.manifest import Snapshot
 from desktop_rag.backup.snapshots import KEPT, Snapshots, snapshots_in
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home

@@ -19,10 +19,10 @@ _MOST_FAILURES = 20
 class RateLimits:
     """Limits the requests of a token in a sliding minute, and its streams at a time. Any thread."""
 
-    def __init__(self, streams: int, clock: Callable[[], float] = time.monotonic) -> None:
-        """A token may have so many `streams` at a time. `clock` gives seconds."""
+    def __init__(self, streams: int) -> None:
+        """A token may have so many `streams` at a time."""
         self._streams = streams
-        self._requests, self._failures = MinuteLimits(clock), MinuteLimits(clock)
+        self._requests, self._failures = MinuteLimits(), MinuteLimits()
         self._running: dict[str, int] = defaultdict(int)
         self._lock = threading.Lock()
 

@@ -226,10 +226,10 @@ def section(title: str, *children: Child) -> Html:
     return tag("section", tag("h2", title), *children)
 
 
-def when(moment: float, never: str = "never") -> Html:
-    """A time in the words of this computer's clock; `never` for 0."""
+def when(moment: float) -> Html:
+    """A time in the words of this computer's clock; "never" for 0."""
     if not moment:
-        return tag("span", never)
+        return tag("span", "never")
     said = time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
     return tag("span", said, class_="when")
 
@@ -289,10 +289,10 @@ def bar(share: float) -> Html:
 # --- forms -----------------------------------------------------------------------------------
 
 
-def form(visit: Visit, action: str, *children: Child, class_: str | None = None) -> Html:
+def form(visit: Visit, action: str, *children: Child) -> Html:
     """A form that changes something; it holds the key of the session."""
     key = tag("input", type="hidden", name=FORM_KEY, value=visit.session.form_key)
-    return tag("form", key, *children, method="post", action=action, class_=class_)
+    return tag("form", key, *children, method="post", action=action)
 
 
 def filters(visit: Visit, *children: Child) -> Html:

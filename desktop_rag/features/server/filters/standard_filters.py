@@ -22,7 +22,6 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.markup.inert_markdown import InertStream, inert
-from desktop_rag.core.records import readable
 from desktop_rag.features.server.access.access_tokens import TokenUses
 from desktop_rag.features.server.access.authority import Authority, RateLimits
 from desktop_rag.features.server.access.callers import Asked, Exchange
@@ -66,9 +65,7 @@ class RequestLog:
 
     def newest_first(self) -> Iterator[RequestRecord]:
         """The records, read as they are taken; lines that are none are passed over."""
-        for line in self._files.newest_first():
-            if record := _record_in(line):
-                yield record
+        return self._files.rows(RequestRecord)
 
     def delete_all(self) -> None:
         """Forget all of them. AppError when a file can't be removed."""
@@ -86,14 +83,6 @@ def _stored(record: RequestRecord) -> dict[str, Any]:
         name: value[: longest.get(name, _LONGEST_NAME)] if isinstance(value, str) else value
         for name, value in record.to_json().items()
     }
-
-
-def _record_in(line: bytes) -> RequestRecord | None:
-    """The record of a line; None for anything else: others may edit the file."""
-    try:
-        return readable(RequestRecord, json.loads(line), mends=True)
-    except (ValueError, RecursionError):
-        return None
 
 
 class AuthoriseFilter(RequestFilter):

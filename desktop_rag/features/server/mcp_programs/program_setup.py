@@ -158,12 +158,19 @@ def program_named(name: str) -> MCPProgram | None:
 
 # JSON with comments, changed in one place: all else keeps its bytes.
 
-_BLANK = re.compile(r"[ \t\r\n\ufeff]+")
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_PLAIN = re.compile(r"true|false|null|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_DEEPEST = 200
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_OR_COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_OR_COMMA = re.compile(rf"{_STRING}|,(?=[ \t\r\n]*[}}\]])", re.DOTALL)
+_BLANK = " \t\r\n"
+_NOT_BLANK = re.compile(rf"[^{_BLANK}]")
 _STEP = "  "
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 class NotJSONError(ValueError):
@@ -192,14 +199,53 @@ def parse(text: str, *, comments: bool = True) -> Node | None:
 
     Raises NotJSONError, also for comments and trailing commas where `comments` is False.
     """
-    reader = _Reader(text, is_lenient=comments)
-    start = reader.skip(0)
-    if start == len(text):
+    plain = text.replace("\ufeff", " ", 1) if text.startswith("\ufeff") else text
+    # Blanks in their place, so that all else stays where it is.
+    plain = _OR_COMMENT.sub(_blanked, plain) if comments else plain
+    strict = _OR_COMMA.sub(_without_last, plain) if comments else plain
+    if not strict.strip(_BLANK):
         return None
-    node = reader.value(start, 0)
-    if (rest := reader.skip(node.end)) != len(text):
-        raise NotJSONError(text, rest)
-    return node
+    try:
+        _DECODER.decode(strict)
+        return _node(strict, plain, _place(strict, 0))
+    except json.JSONDecodeError as exc:
+        raise NotJSONError(text, exc.pos) from exc
+    except (ValueError, RecursionError) as exc:
+        raise NotJSONError(text, 0) from exc
+
+
+def _blanked(found: re.Match[str]) -> str:
+    is_string = found[0].startswith('"')
+    return found[0] if is_string else re.sub(r"[^\n]", " ", found[0])
+
+
+def _without_last(found: re.Match[str]) -> str:
+    """A blank for a comma after the last of several values."""
+    is_last = found[0] == "," and found.string[: found.start()].rstrip(_BLANK)[-1:] not in "{[,:"
+    return " " if is_last else found[0]
+
+
+def _place(strict: str, at: int) -> int:
+    """The place after blank space."""
+    found = _NOT_BLANK.search(strict, at)
+    assert found, "it is JSON"
+    return found.start()
+
+
+def _node(strict: str, plain: str, start: int) -> Node:
+    """The value that begins here; `plain` has the trailing commas too."""
+    value, end = _DECODER.raw_decode(strict, start)
+    if not isinstance(value, dict):
+        return Node(start, end, value)
+    members, last, at = dict[str, Node](), 0, _place(strict, start + 1)
+    while strict[at] != "}":
+        name, colon = _DECODER.raw_decode(strict, at)
+        member = _node(strict, plain, _place(strict, _place(strict, colon) + 1))
+        members[name], last = member, member.end
+        at = _place(strict, last)
+        at = _place(strict, at + 1) if strict[at] == "," else at
+    has_last_comma = bool(last) and "," in plain[last:end]
+    return Node(start, end, cast("Any", value), members, last, has_last_comma)
 
 
 def merged(text: str, path: Sequence[str], value: Mapping[str, Any], *, comments: bool) -> str:
@@ -282,80 +328,6 @@ def _step_of(text: str) -> str:
 
 def _end_of_line(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
-
-
-class _Reader:
-    """Reads values, and knows where they stand."""
-
-    def __init__(self, text: str, *, is_lenient: bool) -> None:
-        self._text = text
-        self._is_lenient = is_lenient
-
-    def skip(self, at: int) -> int:
-        """The place after blank space and comments."""
-        while True:
-            found = _BLANK.match(self._text, at)
-            if not found and self._is_lenient:
-                found = _COMMENT.match(self._text, at)
-            if not found:
-                return at
-            at = found.end()
-
-    def value(self, at: int, depth: int) -> Node:
-        """The value that begins here."""
-        begin = self._text[at : at + 1]
-        if depth > _DEEPEST:
-            raise NotJSONError(self._text, at)
-        if begin == "{":
-            return self._object(at, depth)
-        if begin == "[":
-            return self._list(at, depth)
-        found = (_STRING if begin == '"' else _PLAIN).match(self._text, at)
-        if not found:
-            raise NotJSONError(self._text, at)
-        try:
-            return Node(at, found.end(), json.loads(found[0]))
-        except ValueError as exc:
-            raise NotJSONError(self._text, at) from exc
-
-    def _object(self, start: int, depth: int) -> Node:
-        members: dict[str, Node] = {}
-        last, has_comma, at = 0, False, self.skip(start + 1)
-        while self._text[at : at + 1] != "}":
-            if (last and not has_comma) or self._text[at : at + 1] != '"':
-                raise NotJSONError(self._text, at)
-            name = self.value(at, depth + 1)
-            at = self.skip(name.end)
-            if self._text[at : at + 1] != ":":
-                raise NotJSONError(self._text, at)
-            member = self.value(self.skip(at + 1), depth + 1)
-            members[name.value] = member
-            last, (at, has_comma) = member.end, self._after(member.end)
-        self._check_end(at, is_comma=has_comma)
-        value = {name: member.value for name, member in members.items()}
-        return Node(start, at + 1, value, members, last, has_comma)
-
-    def _list(self, start: int, depth: int) -> Node:
-        values: list[Any] = []
-        has_comma, at = False, self.skip(start + 1)
-        while self._text[at : at + 1] != "]":
-            if values and not has_comma:
-                raise NotJSONError(self._text, at)
-            item = self.value(at, depth + 1)
-            values.append(item.value)
-            at, has_comma = self._after(item.end)
-        self._check_end(at, is_comma=has_comma)
-        return Node(start, at + 1, values)
-
-    def _after(self, at: int) -> tuple[int, bool]:
-        """The place of what follows a value and its comma, and whether there is a comma."""
-        at = self.skip(at)
-        has_comma = self._text[at : at + 1] == ","
-        return (self.skip(at + 1), True) if has_comma else (at, False)
-
-    def _check_end(self, at: int, *, is_comma: bool) -> None:
-        if is_comma and not self._is_lenient:
-            raise NotJSONError(self._text, at)
 
 
 SERVER_NAME = "desktop-rag"

@@ -39,38 +39,13 @@ from desktop_rag.features.server.wire_sources import annotations, extension, nes
 from desktop_rag.models.ports import Embedder
 
 
-@dataclass(frozen=True, slots=True)
-class EstimatedUsage:
-    """Estimated tokens of what the caller sent and got.
+def estimated_tokens(run: AnswerRun, answer: str) -> tuple[int, int]:
+    """The tokens of what the caller sent and got.
 
     The endpoint's own count covers the app's prompt and sources, at times of several requests.
     """
-
-    given: int
-    answered: int
-
-    @classmethod
-    def of(cls, given: Sequence[str], answer: str) -> "EstimatedUsage":
-        """The usage of these texts."""
-        return cls(sum(rough_token_counts(given)), sum(rough_token_counts([answer])))
-
-    def of_chat(self) -> dict[str, int]:
-        """As chat completions have it."""
-        return {
-            "prompt_tokens": self.given,
-            "completion_tokens": self.answered,
-            "total_tokens": self.given + self.answered,
-        }
-
-    def of_response(self) -> dict[str, object]:
-        """As the Responses API has it."""
-        return {
-            "input_tokens": self.given,
-            "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens": self.answered,
-            "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": self.given + self.answered,
-        }
+    given = [message.text for message in run.asked.messages]
+    return sum(rough_token_counts(given)), sum(rough_token_counts([answer]))
 
 
 class GivenItem(GivenMessage):
@@ -254,8 +229,15 @@ class ResponseMaker:
         extra = told | {"ignored": self.ignored}
         self.keep(self.response_id, finished.text)
         response = self._response("completed", [self._item("completed", [part]), *thought])
-        usage = EstimatedUsage.of([m.text for m in self.run.asked.messages], finished.text)
-        return response | {"usage": usage.of_response(), "desktop_rag": extra}
+        given, answered = estimated_tokens(self.run, finished.text)
+        usage = {
+            "input_tokens": given,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": answered,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": given + answered,
+        }
+        return response | {"usage": usage, "desktop_rag": extra}
 
     def _place(self) -> dict[str, Any]:
         return {"item_id": self.item_id, "output_index": 0, "content_index": 0}
@@ -484,7 +466,7 @@ class ChatCompletion:
         return self._head() | {
             "object": self.kind,
             "choices": [self._choice("message", message, "stop")],
-            "usage": self._usage(finished).of_chat(),
+            "usage": self._usage(finished),
             "desktop_rag": self._extension(finished.message),
         }
 
@@ -511,12 +493,14 @@ class ChatCompletion:
         extra = {"desktop_rag": self._extension(finished.message)}
         chunks.append(self._chunk({}, "stop", extra))
         if self.options and self.options.include_usage:
-            usage = {"usage": self._usage(finished).of_chat()}
+            usage = {"usage": self._usage(finished)}
             chunks.append(event(self._head() | {"choices": []} | usage))
         return chunks
 
-    def _usage(self, finished: FinishedRun) -> EstimatedUsage:
-        return EstimatedUsage.of([m.text for m in self.run.asked.messages], finished.text)
+    def _usage(self, finished: FinishedRun) -> dict[str, int]:
+        given, answered = estimated_tokens(self.run, finished.text)
+        whole = given + answered
+        return {"prompt_tokens": given, "completion_tokens": answered, "total_tokens": whole}
 
     def _annotations(self, finished: FinishedRun) -> list[dict[str, Any]]:
         return annotations(finished.citations, self.run.address)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from desktop_rag.answer.chat import Chat
-from desktop_rag.core.conversation import Conversation, Feedback, Message, Role
+from desktop_rag.core.conversation import Conversation, Feedback, Message, Role, plain_title
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import SearchScope
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
@@ -44,7 +44,6 @@ from desktop_rag.features.server.wire_sources import annotations, extension, sou
 
 _OPINIONS = {"like": Feedback.LIKED, "dislike": Feedback.DISLIKED, "none": Feedback.NONE}
 _NAMES = {feedback: name for name, feedback in _OPINIONS.items()}
-_TITLE_CHARS = 60
 
 
 class Opinion(Form):
@@ -165,7 +164,7 @@ class ConversationCalls:
         """The conversation that a question belongs to: a "new" one, or a stored one by its id."""
         if wanted != "new":
             return self._find(caller, wanted)
-        return self._history.programs.start(caller.keeper, _title(question))
+        return self._history.programs.start(caller.keeper, plain_title(question))
 
     def messages(self, conversation_id: str) -> Sequence[Message]:
         """What was said in it."""
@@ -238,11 +237,6 @@ class ConversationCalls:
         except Refusal:
             return False
         return True
-
-
-def _title(question: str) -> str:
-    words = " ".join(question.split())
-    return words if len(words) <= _TITLE_CHARS else f"{words[: _TITLE_CHARS - 1]}…"
 
 
 class Turn(Form):

@@ -66,11 +66,8 @@ _LONGEST = 44
 class TickedList(QWidget):
     """A choice of several by key, with a box for each. Long names are cut; their tips are not."""
 
-    def __init__(
-        self, name: str, choices: Mapping[str, str], ticked: Iterable[str] = (),
-        parent: QWidget | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(parent)
+    def __init__(self, name: str, choices: Mapping[str, str], ticked: Iterable[str] = ()) -> None:
+        super().__init__()
         self.setAccessibleName(name)
         column = vertical(on=self, margins=0, spacing=6)
         chosen = frozenset(ticked)

@@ -1,6 +1,7 @@
 """The engine that keeps a library on a PostgreSQL server with pgvector. Any thread."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -219,33 +220,20 @@ _PARTS = {
 }
 
 
-class PostgresWatch:
-    """The sizes, indexes, connections, replica and slow searches of a library's server."""
-
-    def __init__(self, database: ServerDatabase) -> None:
-        self._database = database
-
-    def state(self) -> ServerState:
-        """The server as it is now; nothing large is read."""
-        searches, searched = self._database.search_times.slowest(_SLOWEST)
-        replica = self._database.replica_state()
-        with self._database.read() as con:
-            [(server, vector)] = con.execute(
-                "SELECT current_setting('server_version'), (SELECT extversion FROM pg_extension"
-                " WHERE extname = 'vector')"
-            ).fetchall()
-            return ServerState(
-                str(server).split(" ", maxsplit=1)[0],
-                str(vector),
-                _parts(con, self._database.schema),
-                _indexes(con),
-                _postings(con),
-                _connections(con),
-                replica,
-                slow_statements(con.own, _SLOWEST),
-                searches,
-                searched,
-            )
+def _state(database: ServerDatabase) -> ServerState:
+    """The server as it is now; nothing large is read."""
+    searches, searched = database.search_times.slowest(_SLOWEST)
+    replica = database.replica_state()
+    with database.read() as con:
+        [(server, vector)] = con.execute(
+            "SELECT current_setting('server_version'), (SELECT extversion FROM pg_extension"
+            " WHERE extname = 'vector')"
+        ).fetchall()
+        return ServerState(
+            str(server).split(" ", maxsplit=1)[0], str(vector), _parts(con, database.schema),
+            _indexes(con), _postings(con), _connections(con), replica,
+            slow_statements(con.own, _SLOWEST), searches, searched,
+        )  # fmt: skip
 
 
 def _parts(con: ServerConnection, schema: str) -> tuple[PartSize, ...]:
@@ -385,5 +373,5 @@ class PostgresOpener(EngineOpener):
             tables=TableQueries(),
             upkeep=ServerUpkeep(database),
             inspection=ServerInspection(database, content),
-            server=PostgresWatch(database),
+            server=partial(_state, database),
         )

@@ -92,6 +92,16 @@ _STREAM_REFUSED = re.compile(
     r"|set\b.{0,20}\bstream\b.{0,10}\bfalse|verified to stream"
 )
 
+# By the field of a profile that such words reveal: what a model may be asked for as long as nothing
+# else is known, and what only those are asked for that are known to take it.
+_REFUSED = {
+    "calls_tools": _TOOLS_REFUSED, "streams": _STREAM_REFUSED, "takes_system": _SYSTEM_REFUSED,
+}  # fmt: skip
+_REFUSED_IF_SENT = {
+    "counts_usage": _USAGE_REFUSED, "tells_progress": _PROGRESS_REFUSED,
+    "takes_schema": _SCHEMA_REFUSED,
+}  # fmt: skip
+
 
 def chat_body(
     model: str,
@@ -161,19 +171,16 @@ def shaped(turns: Sequence[ChatTurn], profile: ModelProfile) -> list[ChatTurn]:
 
 def learned_from(said: str, profile: ModelProfile) -> dict[str, bool]:
     """The fields of a profile that a refusal with this message reveals; empty if none is new."""
-    facts: dict[str, bool] = {}
-    if _USAGE_REFUSED.search(said) and profile.counts_usage:
-        facts["counts_usage"] = False
-    if _PROGRESS_REFUSED.search(said) and profile.tells_progress:
-        facts["tells_progress"] = False
-    if _SCHEMA_REFUSED.search(said) and profile.takes_schema:
-        facts["takes_schema"] = False
-    if _TOOLS_REFUSED.search(said) and profile.calls_tools is not False:
-        facts["calls_tools"] = False
-    if _STREAM_REFUSED.search(said) and profile.streams is not False:
-        facts["streams"] = False
-    if _SYSTEM_REFUSED.search(said) and profile.takes_system is not False:
-        facts["takes_system"] = False
+    facts = {
+        name: False
+        for name, words in _REFUSED.items()
+        if words.search(said) and getattr(profile, name) is not False
+    }
+    facts |= {
+        name: False
+        for name, words in _REFUSED_IF_SENT.items()
+        if words.search(said) and getattr(profile, name)
+    }
     if _ORDER_REFUSED.search(said):
         if not profile.must_alternate:
             facts["must_alternate"] = True

@@ -381,11 +381,8 @@ def read_event(event: object) -> StreamPart:
     usage = read_usage(fields.get("usage"))
     progress = _progress(fields.get("prompt_progress"))
     status = progress.in_words() if progress else ""
-    choices = fields.get("choices")
-    choice = cast("list[Any]", choices)[0] if isinstance(choices, list) and choices else None
-    if not isinstance(choice, dict):
+    if (choice := _first_choice(event)) is None:
         return StreamPart(usage=usage, progress=progress, status=status)
-    choice = cast("dict[str, Any]", choice)
     message = choice.get("delta") or choice.get("message")
     message = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
     text, thinking = _contents(message.get("content"))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from desktop_rag.activity.activity_event import Purpose
-from desktop_rag.activity.recorder import Recorder
+from desktop_rag.activity.recorder import OpenCall, Recorder
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import LEAST_RATIO, MOST_RATIO
 from desktop_rag.core.question import SentRequest
@@ -34,6 +34,7 @@ from desktop_rag.models.endpoints.client.chat_stream import (
     Usage,
     load_json,
     read_completion,
+    read_usage,
     read_whole,
 )
 from desktop_rag.models.endpoints.client.endpoint_errors import mapping_endpoint_errors
@@ -477,37 +478,43 @@ class EndpointRequests:
                 response = stack.enter_context(listing)
                 return load_json(read_whole(response.http_response.iter_raw()))
 
-    def vectors(self, texts: Sequence[str], cancel: Event) -> Vectors:
-        """The vectors of the texts, one per row."""
+    def vectors(self, texts: Sequence[str], cancel: Event, *, limit_s: float = 0.0) -> Vectors:
+        """The vectors of the texts, one per row; 0 for the usual limit."""
+        limit_s = limit_s or _SILENCES_FOR_VECTORS * self.endpoint.timeout_s
+        # Servers refuse empty texts.
+        given = [text if text.strip() else "." for text in texts]
         with (
-            self._recorder.call(self._purpose, self.endpoint),
-            self._mapping_errors(),
-            ExitStack() as stack,
+            self._asking(limit_s, cancel) as (client, call),
+            client.embeddings.with_streaming_response.create(
+                input=given, model=self.endpoint.model, encoding_format="float"
+            ) as response,
         ):
-            client, interruption = _last(self._reach(stack, cancel))
-            with interruption.within(_SILENCES_FOR_VECTORS * self.endpoint.timeout_s, cancel):
-                response = stack.enter_context(
-                    client.embeddings.with_streaming_response.create(
-                        input=list(texts), model=self.endpoint.model, encoding_format="float"
-                    )
-                )
-                body = load_json(read_whole(response.http_response.iter_raw()))
+            body = load_json(read_whole(response.http_response.iter_raw()))
+            fields = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
+            counted = read_usage(fields.get("usage"))
+            tokens = counted.asked if counted else sum(rough_token_counts(texts))
+            call.count(tokens, 0, is_estimate=counted is None)
             return read_vectors(body, len(texts))
 
     def ranks(
         self, model: str, question: str, texts: Sequence[str], cancel: Event, *, limit_s: float
     ) -> list[int]:
         """The places of the texts by how well they answer the question, best first."""
+        asked = {"model": model, "query": question, "documents": list(texts)}
+        with self._asking(limit_s, cancel) as (client, _):
+            return read_ranks(client.post("/rerank", body=asked, cast_to=object), len(texts))
+
+    @contextmanager
+    def _asking(self, limit_s: float, cancel: Event) -> "Generator[tuple[OpenAI, OpenCall]]":
+        """A recorded request with a limit of its own."""
         with (
-            self._recorder.call(self._purpose, self.endpoint),
+            self._recorder.call(self._purpose, self.endpoint) as call,
             self._mapping_errors(),
             ExitStack() as stack,
         ):
             client, interruption = _last(self._reach(stack, cancel))
-            asked = {"model": model, "query": question, "documents": list(texts)}
             with interruption.within(limit_s, cancel):
-                body = client.post("/rerank", body=asked, cast_to=object)
-            return read_ranks(body, len(texts))
+                yield client, call
 
     @contextmanager
     def _mapping_errors(self) -> Generator[None]:

@@ -35,7 +35,7 @@ def database_of(engine: Engine) -> ServerDatabase:
 
 def state_of(engine: Engine) -> ServerState:
     assert engine.server
-    return engine.server.state()
+    return engine.server()
 
 
 def index_of(engine: Engine) -> VectorIndex:
