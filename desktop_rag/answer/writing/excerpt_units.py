@@ -122,7 +122,7 @@ def columns_of(line: str) -> tuple[Column, ...]:
     before each year belong to its name, any others name a column without a period. Nothing here
     depends on the language, except for the words of scales.
     """
-    said = line.strip()
+    said = line.replace(COLUMN.strip(), " ").strip()
     said = said[found.end() :] if (found := _BRACKETED.match(said)) else said
     periods = list(_PERIOD.finditer(said))
     is_long = len(said.split()) > _MOST_COLUMN_WORDS or ends_sentence(said)

@@ -36,6 +36,11 @@ def test_columns_are_named_by_their_periods_and_what_is_between(
     assert names(line) == expected
 
 
+def test_bars_between_cells_are_no_part_of_a_name() -> None:
+    dates = ["January 28, 2023", "January 29, 2022"]
+    assert names("| January 28, 2023 | January 29, 2022") == dates
+
+
 @pytest.mark.parametrize(
     "line",
     [
