@@ -28,7 +28,7 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.measures.measurement import percentile
 from desktop_rag.models.embedding.joined_embedding import BUNDLED, OnnxEmbedder, bundled_folders
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
+from desktop_rag.store.duckdb.database.connections import Columns, insert
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener, database_of, library_file
 from desktop_rag.store.duckdb.search.index_cache import IndexCache

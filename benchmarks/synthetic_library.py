@@ -31,8 +31,7 @@ from desktop_rag.models.embedding.joined_embedding import (
 from desktop_rag.store.contract.database import key_of, sql_plain_name
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.vectors import VectorStore
-from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
-from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.connections import Columns, Connection, insert
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
 from desktop_rag.store.duckdb.search.index_cache import IndexCache

@@ -13,8 +13,7 @@ from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.diagnosis.diagnosis import findings
-from desktop_rag.diagnosis.finding import Finding
-from desktop_rag.diagnosis.home_repair import RepairRequest
+from desktop_rag.diagnosis.finding import Finding, RepairRequest
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.settings.settings_parts import CARE, PRIVACY, Part, Setting

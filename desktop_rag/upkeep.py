@@ -16,8 +16,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.model_profile import ModelProfile
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import EndpointSettings, IndexSettings, Settings
-from desktop_rag.diagnosis.finding import Outside, Subject
-from desktop_rag.diagnosis.home_repair import HomeRepair, RepairRequest
+from desktop_rag.diagnosis.finding import HomeRepair, Outside, RepairRequest, Subject
 from desktop_rag.ingest.library import sandbox_report
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.endpoint_check import probe_endpoint

@@ -21,7 +21,7 @@ from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.desktop.launching import APP_NAME
 from desktop_rag.desktop.requests import DesktopRequest, QuickAskRequested
-from desktop_rag.diagnosis.home_repair import RepairRequest
+from desktop_rag.diagnosis.finding import RepairRequest
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.window_language import ENGLISH, translate_qt
 from desktop_rag.ui.foundation.wording import show_fatal

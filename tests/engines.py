@@ -12,7 +12,7 @@ from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener
 
 if TYPE_CHECKING:
-    from desktop_rag.features.shared_library.joined.shared_ids import SharedFacts
+    from desktop_rag.features.shared_library.joined.shared_connection import SharedFacts
 
 T = TypeVar("T")
 Open = Callable[[Path], Engine]
@@ -47,7 +47,7 @@ class AtHand:
 
     @property
     def facts(self) -> "SharedFacts":
-        from desktop_rag.features.shared_library.joined.shared_ids import read_facts
+        from desktop_rag.features.shared_library.joined.shared_connection import read_facts
 
         return read_facts(self._engine)
 

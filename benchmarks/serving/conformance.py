@@ -26,7 +26,7 @@ from typing import Any
 
 from benchmarks.bars import Bar, at_most, reported, table
 from benchmarks.serving.small_library import LAMP, secret_for, served
-from desktop_rag.core.saved_prompts import SavedPrompt
+from desktop_rag.core.assistant import SavedPrompt
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.features.server.access.access_tokens import TokenScope
 from desktop_rag.features.server.services import ServerServices

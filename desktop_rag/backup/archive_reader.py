@@ -25,11 +25,11 @@ from desktop_rag.backup.manifest import (
     Manifest,
     manifest_from,
 )
-from desktop_rag.backup.selection import coherent
 from desktop_rag.backup.value_rules import (
     LONGEST_NAME,
     MOST_WHOLE,
     Base64,
+    coherent,
     fields,
     flag,
     identifier,
@@ -57,8 +57,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Anchor, ChunkSettings
 from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.core.records import LONGEST_PATH, MOST_NUMBER, Address, Within, WrongValueError
-from desktop_rag.store.contract.kinds import backup_rules, kinds
-from desktop_rag.store.contract.precious import Check, Entry
+from desktop_rag.store.contract.precious import Check, Entry, backup_rules, kinds
 
 log = logging.getLogger(__name__)
 

@@ -20,8 +20,14 @@ from threading import Event
 from typing import Annotated, TypeVar
 
 from desktop_rag.backup.archive_reader import Archive, opened_archive
-from desktop_rag.backup.archive_writer import ArchiveWriter, Write
-from desktop_rag.backup.home_files import TakenFiles, add_home_files, settings_of, taken_files
+from desktop_rag.backup.home_files import (
+    ArchiveWriter,
+    TakenFiles,
+    Write,
+    add_home_files,
+    settings_of,
+    taken_files,
+)
 from desktop_rag.backup.manifest import (
     ENTRIES,
     IMAGES,
@@ -35,16 +41,14 @@ from desktop_rag.backup.manifest import (
     Manifest,
 )
 from desktop_rag.backup.merging import Merge, merge, path_here, places_of
-from desktop_rag.backup.selection import Selection, selected
-from desktop_rag.backup.value_rules import Base64, strict_json
+from desktop_rag.backup.value_rules import Base64, Selection, selected, strict_json
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.paths import Home
 from desktop_rag.core.records import Id, Matching, Moment, Record, Within, WrongValueError, checked
 from desktop_rag.core.settings import Settings
-from desktop_rag.store.contract.kinds import backup_rules
-from desktop_rag.store.contract.precious import Entry, KeptFile, PreciousStore
+from desktop_rag.store.contract.precious import Entry, KeptFile, PreciousStore, backup_rules
 
 # What programs sent, which nothing else has: a line for each file, by source and name.
 

@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+from desktop_rag.core.assistant import plain_name
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.records import (
     LONGEST_LABEL,
@@ -20,10 +21,8 @@ from desktop_rag.core.records import (
     WrongValueError,
     checked,
 )
-from desktop_rag.core.saved_prompts import plain_name
 from desktop_rag.core.settings import Settings
-from desktop_rag.store.contract.kinds import backup_rules, nouns_of_features
-from desktop_rag.store.contract.precious import SCHEMA_BEFORE
+from desktop_rag.store.contract.precious import SCHEMA_BEFORE, backup_rules, nouns_of_features
 
 FORMAT, VERSION = "desktop-rag backup", 1
 ENDING = ".desktop-rag-backup"

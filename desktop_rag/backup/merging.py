@@ -18,8 +18,7 @@ from desktop_rag.backup.value_rules import WrongValueError, strict_json
 from desktop_rag.core.assistant import LONGEST_NAME
 from desktop_rag.core.domain import MOST_TAGS, with_changes
 from desktop_rag.core.paths import Home
-from desktop_rag.store.contract.kinds import backup_rules
-from desktop_rag.store.contract.precious import Entry, Incoming, Present, Row
+from desktop_rag.store.contract.precious import Entry, Incoming, Present, Row, backup_rules
 
 _ID_CHARS = 32
 _MOST_TITLE_CHARS = 9_000

@@ -12,9 +12,8 @@ from datetime import date
 from pathlib import Path
 
 from desktop_rag.backup.archive_reader import DamagedBackupError, opened_archive
-from desktop_rag.backup.archive_writer import remove_unfinished
 from desktop_rag.backup.backups import Backups, has_news_of_features, remove_scratch
-from desktop_rag.backup.home_files import has_news
+from desktop_rag.backup.home_files import has_news, remove_unfinished
 from desktop_rag.backup.manifest import ENDING, Imported, Snapshot, day_in_words, in_words
 from desktop_rag.core.errors import AppError, disk_error
 from desktop_rag.core.files.own_files import close_to_others

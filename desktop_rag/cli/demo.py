@@ -12,8 +12,9 @@ import sys
 from pathlib import Path
 
 from desktop_rag import app
-from desktop_rag.cli import output, verbs
+from desktop_rag.cli import output
 from desktop_rag.cli.desktop_verbs import open_window
+from desktop_rag.cli.question_verbs import Asked, ask
 from desktop_rag.cli.terminal import say
 from desktop_rag.core.paths import Home, find_home
 from desktop_rag.demo_library import add_demo
@@ -66,7 +67,7 @@ def _run_in_terminal(home: Home) -> int:
             services.library.start(watch=False)
             question = add_demo(services.library)
             waiting.until_idle()
-        answer = verbs.ask(services, verbs.Asked(question))
+        answer = ask(services, Asked(question))
     finally:
         services.close()
     lines = [f"\n? {question}\n", *output.answer_lines(answer)]

@@ -16,8 +16,7 @@ from desktop_rag.core.errors import AppError, LibraryHeldError
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, find_home
 from desktop_rag.diagnosis.diagnosis import findings
-from desktop_rag.diagnosis.finding import Finding, State, Subject, from_error, lines_of
-from desktop_rag.diagnosis.home_repair import HomeRepair
+from desktop_rag.diagnosis.finding import Finding, HomeRepair, State, Subject, from_error, lines_of
 
 
 def add_doctor(parser: argparse.ArgumentParser) -> None:

@@ -1,10 +1,16 @@
 """The verbs `ask`, `search` and `status`: questions, passages, and the state of files."""
 
 import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from desktop_rag.cli import output, verbs
+from desktop_rag import app
+from desktop_rag.answer.chat import Chat
+from desktop_rag.cli import output
 from desktop_rag.cli.terminal import (
     add_json,
     here,
@@ -18,17 +24,105 @@ from desktop_rag.cli.terminal import (
     saying_what_is_waited_for,
 )
 from desktop_rag.cli.verb_table import after_ask
+from desktop_rag.core.conversation import (
+    AnswerChanged,
+    AnswerDone,
+    AnswerWaits,
+    Attachment,
+    Message,
+    QuestionStored,
+    StepTaken,
+)
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.query import parse_query
-from desktop_rag.core.question_scope import WITHOUT_DOCUMENTS, QuestionScope, ScopeItem
+from desktop_rag.core.question_scope import (
+    ALL_DOCUMENTS,
+    WITHOUT_DOCUMENTS,
+    QuestionScope,
+    ScopeItem,
+)
 from desktop_rag.core.search_syntax import syntax_lines
+from desktop_rag.ingest.library import Library
 from desktop_rag.running_app import ask_running_app
 
 if TYPE_CHECKING:
     from desktop_rag.app import Services
+
+# A finished answer waits no longer for what a model may add to it.
+_JOBS_LIMIT_S = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with the names of its collection and assistant, "" for all and none.
+
+    `attached` are files. With `goes_on` a model may add follow-up questions and closer checks for a
+    few seconds. With `may_change` a person waits who can agree to commands.
+    """
+
+    question: str
+    collection: str = ""
+    assistant: str = ""
+    attached: Sequence[Path] = ()
+    scope: QuestionScope = ALL_DOCUMENTS
+    goes_on: bool = False
+    may_change: bool = False
+
+
+def ask(
+    services: app.Services,
+    asked: Asked,
+    cancel: Event | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Ask in a new conversation, with files attached, and wait for the answer and its check.
+
+    `tell` is given words while there is a wait. A failed answer is returned as far as it came, with
+    its `error`. AppError when a file can't be attached.
+    """
+    cancel = cancel or Event()
+    library, chat = services.library, services.chat
+    message: Message | None = None
+    named = asked.assistant
+    for event in chat.ask(
+        asked.question,
+        collection_id=_collection_id(library, asked.collection),
+        assistant_id=chat.assistants.find(named).assistant_id if named else "",
+        attachments=_attached(library, chat, asked.attached),
+        scope=asked.scope,
+        may_change=asked.may_change,
+        cancel=cancel,
+    ):
+        if isinstance(event, QuestionStored):
+            chat.history.keep_for_terminal(event.conversation.conversation_id)
+        if isinstance(event, AnswerWaits):
+            tell(event.reason)
+        if isinstance(event, StepTaken):
+            tell(event.step.said)
+        if isinstance(event, AnswerDone):
+            message = event.message
+    assert message is not None, "every answer ends with AnswerDone"
+    later = chat.go_on(message, asks_model=asked.goes_on, limit_s=_JOBS_LIMIT_S, cancel=cancel)
+    for change in later:
+        message = change.message if isinstance(change, AnswerChanged) else message
+    return output.answer_json(message)
+
+
+def _attached(library: Library, chat: Chat, paths: Sequence[Path]) -> list[Attachment]:
+    if not paths:
+        return []
+    # It reads images with Qt, which may be incomplete on a computer without a screen.
+    from desktop_rag.ui.composer.image_reading import attach_file
+
+    return [attach_file(library, chat, path, Event()) for path in paths]
+
+
+def _collection_id(library: Library, name: str) -> str:
+    return library.collections.find_searchable(name).collection_id if name else ""
+
 
 # A process that ends with its answer waits for the shared library, if there is one.
 _CONNECTING_S = 8.0
@@ -138,7 +232,7 @@ def _ask_in_window(arguments: argparse.Namespace) -> int:
 
 def _answer(services: "Services", arguments: argparse.Namespace) -> dict[str, Any]:
     terminal = here()
-    asked = verbs.Asked(
+    asked = Asked(
         arguments.question,
         arguments.collection,
         arguments.assistant,
@@ -148,8 +242,10 @@ def _answer(services: "Services", arguments: argparse.Namespace) -> dict[str, An
         # A person is at the terminal who can agree to a change.
         may_change=not arguments.json and terminal.can_type and terminal.is_watched,
     )
-    answer = verbs.ask(services, asked, terminal.interrupted, say)
-    return verbs.completed(services, answer)
+    answer = ask(services, asked, terminal.interrupted, say)
+    for module in after_ask():
+        answer = module.completed(services, answer)
+    return answer
 
 
 def _print_answer(arguments: argparse.Namespace, answer: dict[str, Any]) -> None:
@@ -172,10 +268,12 @@ def _scope(arguments: argparse.Namespace) -> QuestionScope:
 def _search(arguments: argparse.Namespace) -> int:
     with open_services() as services:
         services.in_use.beside.wait_until_known(_CONNECTING_S)
-        found = verbs.search(
-            services.library, services.chat,
-            arguments.query, arguments.mode, arguments.k, arguments.collection,
-        )  # fmt: skip
+        collection_id = _collection_id(services.library, arguments.collection)
+        found = output.search_json(
+            services.chat.look_up(
+                arguments.query, mode=arguments.mode, limit=arguments.k, collection_id=collection_id
+            )
+        )
     if arguments.json:
         for line in output.notes_lines(found):
             say(line)
@@ -188,4 +286,9 @@ def _search(arguments: argparse.Namespace) -> int:
 
 def _status(arguments: argparse.Namespace) -> dict[str, Any]:
     with open_services() as services:
-        return verbs.status(services.library, failed=arguments.failed)
+        library = services.library
+        counted = [
+            (each, library.documents.counts(each.source_id)) for each in library.sources.all()
+        ]
+        unread = library.documents.all() if arguments.failed else None
+        return output.status_json(counted, library.collections.all(), unread)

@@ -51,9 +51,9 @@ _CORE = Verbs(
         ),
         "demo": ("cli.demo:add_demo_verb", "Index the demo library and answer a first question."),
         "events": (
-            "cli.event_verbs:add_events", "List what the app did, and the feedback given.",
+            "cli.backup_verbs:add_events", "List what the app did, and the feedback given.",
         ),
-        "memory": ("cli.event_verbs:add_memory", "Write chats into files."),
+        "memory": ("cli.backup_verbs:add_memory", "Write chats into files."),
         "collection": (
             "cli.collection_verbs:add_collections", "List collections and choose their models.",
         ),

@@ -16,11 +16,11 @@ from threading import Event
 
 from desktop_rag.answer.citing.citations import normalise
 from desktop_rag.answer.search.meaning import SimilarityCalibration
+from desktop_rag.core.assistant import LONGEST_TEXT, SavedPrompt, plain_name
 from desktop_rag.core.conversation import Interaction, Message, outcome_of
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.query import parse_query, strip_invalid_characters
-from desktop_rag.core.saved_prompts import LONGEST_TEXT, SavedPrompt, plain_name
 from desktop_rag.models.ports import Embedder, Vectors
 from desktop_rag.store.contract.interaction_store import InteractionStore
 

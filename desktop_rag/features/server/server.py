@@ -49,8 +49,7 @@ from desktop_rag.features.server.html_writer import document as html_document
 from desktop_rag.features.server.html_writer import tag
 from desktop_rag.features.server.mcp_server.library_mcp import MCPOverHTTP
 from desktop_rag.features.server.model_names import ModelNames
-from desktop_rag.features.server.network.certificates import server_tls
-from desktop_rag.features.server.network.listening import listening
+from desktop_rag.features.server.network.certificates import listening, server_tls
 from desktop_rag.features.server.openai_api.openai_calls import OpenAICalls
 from desktop_rag.features.server.operations import operations_of, routes_of
 from desktop_rag.features.server.program_answers import Answers

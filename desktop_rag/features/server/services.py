@@ -17,7 +17,7 @@ from desktop_rag.core.settings import ServerSettings, Settings
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import Token, TokenBook, TokenUses, new_token
 from desktop_rag.features.server.filters.standard_filters import RequestLog
-from desktop_rag.features.server.network.listening import check_port, own_names
+from desktop_rag.features.server.network.certificates import check_port, own_names
 from desktop_rag.features.server.values.access_values import CertificateFacts, TokenWish
 from desktop_rag.features.server.values.usage_figures import (
     RequestRecord,

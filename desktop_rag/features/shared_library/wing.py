@@ -23,7 +23,7 @@ def engines() -> "Mapping[str, Callable[[StoreSettings], EngineOpener]]":
     """The engine for PostgreSQL."""
 
     def opener(store: "StoreSettings") -> "EngineOpener":
-        from desktop_rag.features.shared_library.opening import opener_on_server
+        from desktop_rag.features.shared_library.services import opener_on_server
 
         return opener_on_server(store)
 

@@ -9,8 +9,7 @@ from itertools import groupby
 from typing import Any, cast
 
 from desktop_rag.store.contract.database import Connection, Entity, OwnConnection
-from desktop_rag.store.contract.kinds import kinds
-from desktop_rag.store.contract.precious import Entry, Rows
+from desktop_rag.store.contract.precious import Entry, Rows, kinds
 
 IMAGE = "image"
 _BLOB = "base64"

@@ -10,8 +10,8 @@ from PySide6.QtCore import QEvent, QObject, QRegularExpression, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QPlainTextEdit
 
+from desktop_rag.core.assistant import GAP, SavedPrompt, matching
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.saved_prompts import GAP, SavedPrompt, matching
 from desktop_rag.ui.foundation.wording import one_line
 
 _MAX_ROWS = 8

@@ -6,9 +6,9 @@ from PySide6.QtCore import QObject, QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QWidget
 
 from desktop_rag.answer.chat import Chat
+from desktop_rag.core.assistant import LONGEST_PROMPT_NAME, SavedPrompt
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.saved_prompts import LONGEST_NAME, SavedPrompt
 from desktop_rag.ui.composer.field_completion import SlashPrompts
 from desktop_rag.ui.documents.external_viewer import FileOpener
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -49,7 +49,7 @@ class PromptsDialog(QDialog):
         self._names.setAccessibleName(tr("Prompts"))
         self._names.setObjectName("promptNames")
         self._names.setFixedWidth(_LIST_PX)
-        self._name = QLineEdit(maxLength=LONGEST_NAME)
+        self._name = QLineEdit(maxLength=LONGEST_PROMPT_NAME)
         self._name.setAccessibleName(tr("Name"))
         self._text = text_area(tr("Prompt"))
         self._status = PlainLabel(wrap=True)

@@ -9,8 +9,7 @@ from PySide6.QtWidgets import QGridLayout, QMessageBox, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, told, tr
-from desktop_rag.diagnosis.finding import Finding, State, lines_of
-from desktop_rag.diagnosis.home_repair import RepairRequest
+from desktop_rag.diagnosis.finding import Finding, RepairRequest, State, lines_of
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel, TextButton, plain_question

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.cli import output, verbs
+from desktop_rag.cli import output, question_verbs
 from desktop_rag.core.conversation import Message, MessagesStored, Role
 from desktop_rag.core.errors import DiskFullError
 from desktop_rag.core.files.settings_file import save_settings
@@ -119,7 +119,7 @@ def test_r28_what_waits_is_stored_when_the_app_ends_with_room_again(
 
 
 def told_of(services: Services, asked: str, *, goes_on: bool = False) -> dict[str, Any]:
-    return verbs.ask(services, verbs.Asked(asked, goes_on=goes_on))
+    return question_verbs.ask(services, question_verbs.Asked(asked, goes_on=goes_on))
 
 
 def test_r28_the_command_line_says_that_an_answer_is_not_stored(

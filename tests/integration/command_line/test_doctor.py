@@ -16,7 +16,7 @@ import pytest
 from desktop_rag import app, upkeep
 from desktop_rag.app import Services
 from desktop_rag.core.paths import HOME_VARIABLE, Home
-from desktop_rag.diagnosis.home_repair import RepairRequest
+from desktop_rag.diagnosis.finding import RepairRequest
 from desktop_rag.store.duckdb.duckdb_engine import library_file
 from tests.command_line import answering, run, run_json
 from tests.conftest import services_over

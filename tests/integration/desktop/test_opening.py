@@ -15,7 +15,7 @@ from desktop_rag.cli.running import run_for_another
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.desktop.requests import QuickAskRequested
-from desktop_rag.diagnosis.home_repair import RepairRequest
+from desktop_rag.diagnosis.finding import RepairRequest
 from desktop_rag.window_start import OpeningWindow, WindowStart
 
 _WAIT_MS = 20_000

@@ -17,8 +17,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import INVALID_PARAMS
 
 from desktop_rag.app import Services
+from desktop_rag.core.assistant import SavedPrompt
 from desktop_rag.core.paths import Home
-from desktop_rag.core.saved_prompts import SavedPrompt
 from desktop_rag.features.server.access.access_tokens import TokenScope
 from desktop_rag.features.server.mcp_server.library_mcp import answer_call
 from tests.command_line import answering

@@ -11,14 +11,14 @@ from desktop_rag.backup import archive_reader
 from desktop_rag.backup.backups import Backups
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
-from desktop_rag.store.contract import kinds
+from desktop_rag.store.contract import precious
 from desktop_rag.store.opening import open_engine
 from tests.unit.backup.conftest import OpenPlace
 from tests.unit.backup.filled_library import Place, entries, fill
 
 OF_FEATURES = {"standing", "standing_run", "experiment", "evaluation"}
 CACHED = (
-    kinds.kinds, kinds.kinds_of_features, kinds.nouns_of_features, kinds.backup_rules,
+    precious.kinds, precious.kinds_of_features, precious.nouns_of_features, precious.backup_rules,
     archive_reader.column_rules,
 )  # fmt: skip
 
@@ -27,7 +27,7 @@ CACHED = (
 def without_features() -> Generator[None]:
     """The core alone."""
     try:
-        with patch.object(kinds, "kept", tuple):
+        with patch.object(precious, "kept", tuple):
             for function in CACHED:
                 function.cache_clear()
             yield

@@ -16,10 +16,10 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from desktop_rag.answer.chat import Chat
+from desktop_rag.core.assistant import LONGEST_PROMPT_NAME, SavedPrompt
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.core.saved_prompts import LONGEST_NAME, SavedPrompt
 from desktop_rag.features.server.access.access_tokens import Token, TokenScope
 from desktop_rag.features.server.access.callers import Caller, Exchange
 from desktop_rag.features.server.admin import page_parts as parts
@@ -167,7 +167,7 @@ def _form(visit: Visit, prompt: SavedPrompt) -> Html:
     return parts.form(
         visit, _PROMPTS_PATH,
         tag("input", type="hidden", name="former", value=prompt.name),
-        parts.form_field("Name", "name", prompt.name, required=True, maxlength=LONGEST_NAME),
+        parts.form_field("Name", "name", prompt.name, required=True, maxlength=LONGEST_PROMPT_NAME),
         parts.text_area("Text", "text", prompt.text, rows=8),
         parts.note("A word in double braces, as {{topic}}, is asked for when the prompt is used."),
         tag("p", parts.button("Save")),

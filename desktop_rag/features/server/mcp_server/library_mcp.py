@@ -46,8 +46,8 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from desktop_rag.answer.chat import Chat
+from desktop_rag.core.assistant import GAP
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.saved_prompts import GAP
 from desktop_rag.features.server.access.access_tokens import Token, TokenScope
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.library_calls import LibraryCalls, Tell, tell_nobody

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from desktop_rag.answer.chat import Chat
+from desktop_rag.core.assistant import SavedPrompt, plain_name
 from desktop_rag.core.domain import Collection, DocumentState, Source, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.core.parsed import ChunkSettings
-from desktop_rag.core.saved_prompts import SavedPrompt, plain_name
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.operations import (

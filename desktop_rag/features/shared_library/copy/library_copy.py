@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from desktop_rag.backup.merging import Places, merge
-from desktop_rag.backup.selection import coherent, selected
+from desktop_rag.backup.value_rules import coherent, selected
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.paths import Home

@@ -18,7 +18,7 @@ from desktop_rag.core.domain import Document, Source
 from desktop_rag.core.library_events import DocumentCounts, LibraryFacets
 from desktop_rag.core.question import Readable
 from desktop_rag.core.shared_library import id_there, is_shared, shared_id
-from desktop_rag.features.shared_library.joined.shared_ids import (
+from desktop_rag.features.shared_library.joined.shared_connection import (
     OFFSET,
     SharedSide,
     begin_within,

@@ -18,8 +18,10 @@ from desktop_rag.core.server_state import (
     VectorIndex,
 )
 from desktop_rag.features.shared_library.joined.shared_connection import OpenedShared
-from desktop_rag.features.shared_library.postgres.database.read_replica import Replica
-from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
+from desktop_rag.features.shared_library.postgres.database.server_connection import (
+    Replica,
+    ServerConnection,
+)
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.features.shared_library.postgres.database.server_schema import PARTITIONS
 from desktop_rag.features.shared_library.postgres.documents.collection_vectors import (

@@ -31,7 +31,7 @@ _SETTINGS = (
 
 def join(app: "WindowApp") -> None:
     """Add the page, which is imported when first shown, and the line."""
-    from desktop_rag.features.shared_library.ui.shared_line import SHARED_LIBRARY
+    from desktop_rag.features.shared_library.ui.shared_library_page import SHARED_LIBRARY
 
     parts = _Parts(app)
     part = Part(ADVANCED, SHARED_LIBRARY, parts.page, _SETTINGS, _WORDS)
@@ -58,7 +58,7 @@ class _Parts(QObject):
     @Slot(int)
     def _on_built(self, position: int) -> None:
         if position == LIBRARY:
-            from desktop_rag.features.shared_library.ui.shared_line import SharedLine
+            from desktop_rag.features.shared_library.ui.shared_library_page import SharedLine
 
             app, page = self._app, self._app.window.library_page
             line = SharedLine(app.theme, app.services.in_use.beside.status, page)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
@@ -21,13 +21,14 @@ from desktop_rag.core.shared_library import (
     SharedLibraryStatus,
     SharedState,
 )
-from desktop_rag.features.shared_library.ui.shared_line import SHARED_LIBRARY
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.days import clock_in_words
+from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import hint_of, one_line, size_in_words, title_of
 from desktop_rag.ui.settings.edited_settings import EditedSettings
-from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note, number_field
+from desktop_rag.ui.widgets.layouts import horizontal
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
@@ -376,3 +377,42 @@ class SharedLibrarySection(SettingsSection):
         self._job = None
         self._result.say(f"{title_of(error)}\n{hint_of(error)}".strip(), "danger")
         self._on_edited()
+
+
+SHARED_LIBRARY = tr("Shared library")
+_ICON_PX = 16
+
+
+class SharedLine(QWidget):
+    """The line; hidden while there is no shared library."""
+
+    def __init__(self, theme: Theme, status: SharedLibraryStatus, parent: QWidget) -> None:
+        super().__init__(parent)
+        icon = QLabel(self, pixmap=theme.icon("server:muted").pixmap(_ICON_PX))
+        self._words = ElidedLabel("")
+        self._words.setObjectName("sharedLine")
+        horizontal(icon, (self._words, 1), on=self, margins=0, spacing=8)
+        self.show_status(status)
+
+    def on_changed(self, event: SharedLibraryChanged) -> None:
+        """Show a change of the shared library."""
+        self.show_status(event.status)
+
+    def show_status(self, status: SharedLibraryStatus) -> None:
+        """Show this state."""
+        self.setVisible(status.state is not SharedState.NOT_SET)
+        self._words.set_full_text(line_in_words(status))
+        self._words.setEnabled(not status.is_away)
+
+
+def line_in_words(status: SharedLibraryStatus) -> str:
+    """`Shared: Team, Contracts`, or since when it is offline."""
+    names = ", ".join(one_line(c.name) for c in status.collections) or tr("no collections")
+    match status.state:
+        case SharedState.CONNECTING:
+            return tr("Shared, connecting…: {names}", names=names)
+        case SharedState.OFFLINE:
+            since = clock_in_words(status.since)
+            return tr("Shared, offline since {time}: {names}", time=since, names=names)
+        case _:
+            return tr("Shared: {names}", names=names)

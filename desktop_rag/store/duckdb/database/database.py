@@ -31,13 +31,14 @@ from desktop_rag.store.contract.database import (
     sql_in,
 )
 from desktop_rag.store.contract.inspection import NoLibraryError
-from desktop_rag.store.contract.kinds import precious_tables
 from desktop_rag.store.contract.line_files import mapping_journal_errors
-from desktop_rag.store.contract.precious import SCHEMA, PreciousChanged
-from desktop_rag.store.duckdb.database.bulk_rows import DERIVED, Columns, insert
+from desktop_rag.store.contract.precious import SCHEMA, PreciousChanged, precious_tables
 from desktop_rag.store.duckdb.database.connections import (
+    DERIVED,
     OPTIONS,
+    Columns,
     Connection,
+    insert,
     is_usable,
     mapping_duckdb_errors,
     mapping_open_errors,

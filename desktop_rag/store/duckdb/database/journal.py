@@ -22,12 +22,15 @@ from urllib.parse import quote
 
 from desktop_rag.core.files.own_files import set_aside_damaged, write_atomically
 from desktop_rag.store.contract.database import Entity
-from desktop_rag.store.contract.kinds import kinds
 from desktop_rag.store.contract.line_files import append_to_files
-from desktop_rag.store.contract.precious import Rows
+from desktop_rag.store.contract.precious import Rows, kinds
 from desktop_rag.store.contract.precious_rows import all_rows, has_rows, put_rows, rows_of
-from desktop_rag.store.duckdb.database.bulk_rows import insert_rows
-from desktop_rag.store.duckdb.database.connections import REFUSALS, Connection, roll_back
+from desktop_rag.store.duckdb.database.connections import (
+    REFUSALS,
+    Connection,
+    insert_rows,
+    roll_back,
+)
 
 log = logging.getLogger(__name__)
 

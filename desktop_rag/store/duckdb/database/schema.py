@@ -18,8 +18,12 @@ from pathlib import Path
 import duckdb
 
 from desktop_rag.core.domain import RepairReport
-from desktop_rag.store.contract.kinds import precious_tables, tables_of_features
-from desktop_rag.store.contract.precious import SCHEMA, SCHEMA_BEFORE
+from desktop_rag.store.contract.precious import (
+    SCHEMA,
+    SCHEMA_BEFORE,
+    precious_tables,
+    tables_of_features,
+)
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection, roll_back
 from desktop_rag.store.duckdb.database.journal import FOLDER
 

@@ -29,8 +29,7 @@ from desktop_rag.store.contract.documents import (
     chunk_from,
     chunk_rows,
 )
-from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
-from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.connections import Columns, Connection, insert
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.postings import MERGED, sort_recent
 

@@ -22,7 +22,7 @@ from desktop_rag.store.contract.inspection import (
     broken,
     count_of,
 )
-from desktop_rag.store.contract.kinds import kinds, kinds_of_features, nouns_of_features
+from desktop_rag.store.contract.precious import kinds, kinds_of_features, nouns_of_features
 from desktop_rag.store.contract.vectors import vector_table
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database

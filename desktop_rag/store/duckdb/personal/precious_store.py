@@ -20,8 +20,7 @@ from desktop_rag.store.contract.precious_rows import (
     keys_of,
     put_entries,
 )
-from desktop_rag.store.duckdb.database.bulk_rows import insert_rows
-from desktop_rag.store.duckdb.database.connections import REFUSALS, Connection
+from desktop_rag.store.duckdb.database.connections import REFUSALS, Connection, insert_rows
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.schema import tables_in, version_of
 from desktop_rag.store.duckdb.search.chunk_cache import VectorTable, create

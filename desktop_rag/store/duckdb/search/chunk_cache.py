@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from desktop_rag.store.contract.scope import LibraryStatistics
 from desktop_rag.store.contract.search import Ids
 from desktop_rag.store.contract.vectors import COLUMN, vector_table, words_of
-from desktop_rag.store.duckdb.database.bulk_rows import sql_in_numbers
-from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.connections import Connection, sql_in_numbers
 from desktop_rag.store.duckdb.search.postings import PostingsState
 
 ContentKeys = NDArray[np.uint64]

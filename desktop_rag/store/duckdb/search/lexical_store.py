@@ -28,8 +28,7 @@ from desktop_rag.store.contract.search import (
     WordPostings,
     keys_of,
 )
-from desktop_rag.store.duckdb.database.bulk_rows import sql_in_numbers
-from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.connections import Connection, sql_in_numbers
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.index_cache import IndexCache, IndexSnapshot, condition_of
 from desktop_rag.store.duckdb.search.postings import FINISHED

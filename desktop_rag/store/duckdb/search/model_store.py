@@ -26,8 +26,7 @@ from desktop_rag.store.contract.vectors import (
     unpacked,
     vector_table,
 )
-from desktop_rag.store.duckdb.database.bulk_rows import insert, sql_in_numbers
-from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.connections import Connection, insert, sql_in_numbers
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.chunk_cache import (
     Chunks,

@@ -21,8 +21,7 @@ from typing import Any
 import duckdb
 
 from desktop_rag.store.contract.tables import OpenTables, QueryRefusedError, QueryResult, QueryTable
-from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
-from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
+from desktop_rag.store.duckdb.database.connections import OPTIONS, Columns, Connection, insert
 
 LONGEST_SQL_CHARS = 4_000
 _MOST_NODES = 2_000

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.answer.conversations.personal import PromptLibrary
-from desktop_rag.core.errors import AppError
-from desktop_rag.core.paths import resources_dir
-from desktop_rag.core.saved_prompts import (
-    LONGEST_NAME,
+from desktop_rag.core.assistant import (
+    LONGEST_PROMPT_NAME,
     LONGEST_TEXT,
     SavedPrompt,
     matching,
     plain_name,
 )
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.paths import resources_dir
 
 BUILT_IN = resources_dir() / "prompts"
 
@@ -61,7 +61,7 @@ def test_it_is_renamed_and_deleted(library: PromptLibrary) -> None:
 
 
 def test_a_name_that_grows_in_small_letters_is_found_again(library: PromptLibrary) -> None:
-    kept = library.save(SavedPrompt("ß" * LONGEST_NAME, "Text."))
+    kept = library.save(SavedPrompt("ß" * LONGEST_PROMPT_NAME, "Text."))
     assert names(library) == [kept.name]
     library.delete(kept.name)
     assert names(library) == []

@@ -19,7 +19,7 @@ from desktop_rag.core.shared_library import (
 )
 from desktop_rag.features.shared_library.joined.joined_engine import joined_engine
 from desktop_rag.features.shared_library.joined.shared_connection import OpenedShared, SharedLibrary
-from desktop_rag.features.shared_library.opening import check_shared_library, open_shared_library
+from desktop_rag.features.shared_library.services import check_shared_library, open_shared_library
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from tests.engines import UNTESTED, duckdb_in

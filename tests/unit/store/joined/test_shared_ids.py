@@ -10,7 +10,7 @@ from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.question import Readable
 from desktop_rag.core.question_scope import ScopeItem, ScopeKind
 from desktop_rag.core.shared_library import id_there, is_shared, shared_id
-from desktop_rag.features.shared_library.joined.shared_ids import (
+from desktop_rag.features.shared_library.joined.shared_connection import (
     OFFSET,
     chunks_there,
     ids_there,

@@ -8,8 +8,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QListWidget, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
+from desktop_rag.core.assistant import SavedPrompt
 from desktop_rag.core.question import Question
-from desktop_rag.core.saved_prompts import SavedPrompt
 from desktop_rag.ui.composer.composer import Composer, QuestionField
 from desktop_rag.ui.foundation.theme import Theme
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLineEdit, QListWidget, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
-from desktop_rag.core.saved_prompts import SavedPrompt
+from desktop_rag.core.assistant import SavedPrompt
 from desktop_rag.ui.composer.field_completion import SlashPrompts
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme

@@ -8,8 +8,11 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QSpinBox
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.settings import Settings, SharedLibrarySettings
-from desktop_rag.features.shared_library.opening import check_shared_library
-from desktop_rag.features.shared_library.services import SERVICE, SharedLibraryAccess
+from desktop_rag.features.shared_library.services import (
+    SERVICE,
+    SharedLibraryAccess,
+    check_shared_library,
+)
 from desktop_rag.features.shared_library.ui.shared_library_page import SharedLibrarySection
 from desktop_rag.models.system_keyring import KeptSecrets
 from desktop_rag.ui.foundation.bridge import Bridge

@@ -12,8 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.language.translation import use_language
 from desktop_rag.core.paths import Home
-from desktop_rag.diagnosis.finding import Finding, State
-from desktop_rag.diagnosis.home_repair import RepairRequest
+from desktop_rag.diagnosis.finding import Finding, RepairRequest, State
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.upkeep.health_page import CHECK_NAMES, FindingRow, HealthPage

@@ -24,13 +24,11 @@ from psycopg_pool import PoolClosed, PoolTimeout
 from desktop_rag.core.errors import AppError, DiskFullError, LibraryAwayError, NotReadableNowError
 from desktop_rag.core.question import Readable
 from desktop_rag.core.server_state import ReplicaState, SlowSearch
-from desktop_rag.features.shared_library.postgres.database.read_replica import (
+from desktop_rag.features.shared_library.postgres.database.server_connection import (
     WRITTEN,
+    Own,
     ReadReplica,
     Replica,
-)
-from desktop_rag.features.shared_library.postgres.database.server_connection import (
-    Own,
     ServerConnection,
     ServerPool,
     pool_of,

@@ -23,7 +23,7 @@ from desktop_rag.features.shared_library.postgres.database.server_connection imp
     Own,
     ServerConnection,
 )
-from desktop_rag.store.contract.kinds import tables_of_features
+from desktop_rag.store.contract.precious import tables_of_features
 
 # One role for all libraries of a server; each schema grants it rights.
 READER = "desktop_rag_reader"

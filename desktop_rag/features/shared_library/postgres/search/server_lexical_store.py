@@ -34,7 +34,7 @@ from desktop_rag.features.shared_library.postgres.database.server_database impor
     ServerDatabase,
     ServerSnapshot,
 )
-from desktop_rag.features.shared_library.postgres.search.server_scope import (
+from desktop_rag.features.shared_library.postgres.search.server_vectors import (
     chunk_condition,
     collections_seen,
     document_condition,

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from desktop_rag.store.duckdb.database.bulk_rows import insert
-from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.connections import Connection, insert
 from desktop_rag.store.duckdb.database.database import Database, compact
 
 ROWS = 40_000

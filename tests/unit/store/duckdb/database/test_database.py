@@ -11,8 +11,7 @@ import pytest
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.precious import SCHEMA
-from desktop_rag.store.duckdb.database.bulk_rows import insert
-from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.connections import Connection, insert
 from desktop_rag.store.duckdb.database.database import Database
 
 WAIT_S = 30.0

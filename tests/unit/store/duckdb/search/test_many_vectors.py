@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
-from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.connections import Columns, Connection, insert
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search import chunk_cache, index_cache
 from desktop_rag.store.duckdb.search.index_cache import BinaryVectorIndex, IndexCache

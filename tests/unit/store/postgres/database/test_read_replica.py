@@ -7,13 +7,13 @@ import pytest
 from psycopg_pool import ConnectionPool
 
 from desktop_rag.core.paths import Home
-from desktop_rag.features.shared_library.postgres.database.read_replica import (
+from desktop_rag.features.shared_library.postgres.database.server_connection import (
     SENT,
+    Own,
     ReadReplica,
     Replica,
     ReplicaLag,
 )
-from desktop_rag.features.shared_library.postgres.database.server_connection import Own
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
 from desktop_rag.store.contract.engine import Engine
