@@ -1,9 +1,11 @@
 """Hybrid retrieval: finds passages by words and by meaning, and fuses both. Any worker thread."""
 
+import re
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -54,6 +56,21 @@ _MOST_WORDS = 0.7
 _ACROSS_READ = 30
 _LANGUAGE_CHARS = 1_000
 _MOST_LANGUAGES = 3
+# What a list of what is elsewhere counts less than its score, in standard deviations.
+_LISTING_LESS = 1.0
+# Lines of words that end in the numbers of pages, which rise; "Item 9A. Controls" may begin one.
+_PAGE_AT_END = re.compile(r"(?:[\s.…·|_]|[A-Z]-)(\d{1,3})$")
+_LONGEST_BEGINNING_WORDS = 2
+_FEWEST_PAGES = 5
+_RISING_SHARE = 0.95
+# Numbered entries that refer to other documents in the same words; the clauses of a contract don't.
+_ENTRY = re.compile(r"\W{0,3}\d{1,3}(?:\.\d{1,3})+[^\w%]{0,6}(?:\(\d+\))?\s*[^\W\d_]")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_RUN_WORDS = 4
+_FEWEST_ENTRIES = 3
+_REPEATED_SHARE = 0.2
+_SIGNED = re.compile(r"(?im)^.{0,40}?(?:/s/|\bgez\.|\bsigned:)")
+_SHORT_LINE_WORDS = 10
 # Phrases and exclusions are checked in the text of passages. `_CHECKED` of the fused ranking are
 # checked first. If too few match, the ranking by words is followed, `_DEEPER` times as deep with
 # each step, at least to `_DEEPEST` before the search gives up.
@@ -180,7 +197,8 @@ class Retriever:
                 passages, relevance = self.lexical.passages(scores), others | relevance
         if exact.phrases:
             relevance = {}
-        found = [replace(p, relevance=relevance.get(p.chunk_id, 1.0)) for p in passages[:limit]]
+        passages = _listings_later(passages[:limit]) if mode == "hybrid" else passages[:limit]
+        found = [replace(p, relevance=relevance.get(p.chunk_id, 1.0)) for p in passages]
         # With phrases or exclusions, only the passages that were checked are known to match.
         relevant = {p.chunk_id: p.relevance for p in found} if exact.is_set else relevance
         matching = tuple(i for i, value in relevant.items() if value >= IRRELEVANT_BELOW)
@@ -333,6 +351,37 @@ class Retriever:
         )
         left = tuple(word for word in excluded if word not in single)
         return scope, _Exact(asked.phrases, left)
+
+
+def _listings_later(passages: Sequence[Passage]) -> list[Passage]:
+    """The passages by their scores, those that only list what is elsewhere for less."""
+    return sorted(passages, key=lambda p: _LISTING_LESS * _is_listing(p.text) - p.score)
+
+
+def _is_listing(text: str) -> bool:
+    """True for the shape of a table of contents, a list of exhibits or a block of signatures."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    pages = [page for line in lines if (page := _page_at_end(line))]
+    if len(pages) >= max(_FEWEST_PAGES, len(lines) / 2) and pages[0] < pages[-1]:
+        rising = sum(before <= page for before, page in pairwise(pages))
+        if rising >= _RISING_SHARE * (len(pages) - 1):
+            return True
+    if sum(bool(_ENTRY.match(line)) for line in lines) >= _FEWEST_ENTRIES:
+        said = _LETTERS.findall(text.casefold())
+        runs = Counter(zip(*(said[n:] for n in range(_RUN_WORDS)), strict=False))
+        repeated = sum(count for count in runs.values() if count >= _FEWEST_ENTRIES)
+        return repeated >= _REPEATED_SHARE * runs.total()
+    short = sum(len(line.split()) <= _SHORT_LINE_WORDS for line in lines)
+    return len(_SIGNED.findall(text)) > 1 and short > len(lines) / 2
+
+
+def _page_at_end(line: str) -> int:
+    """The number of a page behind words that have no other; 0 for none."""
+    found = _PAGE_AT_END.search(line.rstrip(" |"))
+    said = line[: found.start()].split() if found else []
+    is_figure = any(map(str.isdecimal, "".join(said[_LONGEST_BEGINNING_WORDS:])))
+    is_said = any(map(str.isalpha, "".join(said)))
+    return int(found[1]) if found and is_said and not is_figure else 0
 
 
 def _best_of_each(candidates: Candidates, is_sure: Callable[[int], bool]) -> list[int]:

@@ -1,5 +1,6 @@
 """Phrases and excluded words over a real index, by words alone and with vectors."""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -99,6 +100,28 @@ def test_what_has_no_vector_yet_is_relevant_by_its_words(engine: Engine) -> None
     [relevance] = [p.relevance for p in found.passages if p.text.startswith("The boiler")]
     assert relevance >= IRRELEVANT_BELOW
     assert not both.search(parse_query("What is the recipe of tiramisu with mascarpone?")).matching
+
+
+_CONTENTS = """Fuel of the boiler\nFuel of the boiler ..... 3\nBoiler fuel prices 4
+2.1 Fuel for boilers | 9\nOther boiler fuel 12\nFuel boiler forms 12"""
+_EXHIBITS = """10.1 Boiler fuel plan (filed as a part of the first report of 1931)
+10.2 Fuel plan of boilers (filed as a part of the first report of 1932)
+10.3* Boiler fuel (filed as a part of the first report of 1933)"""
+_SIGNATURES = """The boiler fuel\nBy: /s/ A. Stoker\nFuel Officer\nBy: /s/ B. Stoker\nBoiler Fuel"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("listing", "mark"), [(_CONTENTS, r" \W*\d+$"), (_EXHIBITS, r"^[\d.*]+ "), (_SIGNATURES, "/s/")]
+)
+def test_what_only_lists_what_is_elsewhere_counts_less(
+    engine: Engine, listing: str, mark: str
+) -> None:
+    prose = re.sub(f"(?m){mark}", "", listing) + "\nor so"
+    put(engine, "a.txt", listing, *(f"The boiler {n} is cold." for n in range(99)), prose)
+    found = with_vectors(engine).search(parse_query("boiler fuel"), limit=100)
+    order = [passage.text for passage in found.passages]
+    assert order.index(prose) < order.index(listing)
 
 
 @pytest.mark.slow
