@@ -6,7 +6,7 @@ from one figure to another, a sum, a difference, an average, a share, a ratio. T
 what the inputs give, rounded as it is written. A figure or date that no source has is named.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, DecimalException
 from itertools import combinations, islice, pairwise, product
@@ -19,10 +19,18 @@ from desktop_rag.answer.checking.claims.quantities import (
     missing,
     quantities,
 )
-from desktop_rag.answer.checking.claims.rows import RowsTold, is_limiting, taken_from, told_of_rows
-from desktop_rag.answer.checking.claims.source_index import SourceIndex
+from desktop_rag.answer.checking.claims.rows import (
+    RowsTold,
+    Span,
+    is_joining,
+    is_limiting,
+    stems_of,
+    taken_from,
+    told_of_rows,
+)
+from desktop_rag.answer.checking.claims.source_index import SourceIndex, UnitKind
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole
-from desktop_rag.answer.checking.claims.words import listed
+from desktop_rag.answer.checking.claims.words import first_of, listed
 from desktop_rag.answer.tools.calculator import CalculationError, calculated
 from desktop_rag.core.claims import (
     Basis,
@@ -54,9 +62,12 @@ _TO = regex.compile(
 )
 _EQUALS = regex.compile(r"[=≈]|^[\s)]*(?:is|are|ist|sind|ergibt|gives|makes)\b")
 _BEHIND = regex.compile(r"(?<=\p{N})[^\p{N}]*[^\p{N}.](?=\.?$)")
+_PART = regex.compile(
+    r"(?<!\bthe\s)\b([\p{L}-]+)\s+(?:of|von|des|der|de|del|van)\b", regex.IGNORECASE
+)
+_ROUGH_PART = Decimal(6)
 _LARGEST_CONSTANT, _LARGEST_LABEL = 100, 12
 _MOST_READINGS, _MOST_INPUTS = 64, 12
-_LEAST_TOLD = 3
 
 Inputs = Sequence[Decimal]
 Compute = Callable[[Inputs], Decimal]
@@ -244,16 +255,22 @@ def _told(
     """The calculations that words tell of."""
     figures = [one for one in said if not (one.is_year or _is_name(claim, one))][:_MOST_INPUTS]
     changes = list(_changes(claim, figures))
-    if changes or len(figures) < _LEAST_TOLD:
+    if changes:
         yield from changes
         return
     written = {word.casefold() for word in words(claim)}
+    parts = list(_parts_of(claim, written))
+    figures += parts
     absent = [one for one in figures if not any(source.has(one) for source in known)]
     results = absent if len(absent) == 1 else figures if not absent else []
     for result in results:
         rest = [one for one in figures if one is not result]
         alike = [one for one in rest if one.is_percent == result.is_percent]
-        if written & listed("averaging") and len(alike) > 1:
+        if result in parts:
+            ordered = sorted(rest, key=lambda one: one.values[0])
+            if len(rest) == len(("A", "B")) and ordered[1].start > result.start:
+                yield Calculation(result, tuple(ordered), _quotient)
+        elif written & listed("averaging") and len(alike) > 1:
             yield Calculation(result, tuple(alike), lambda values: sum_of(values) / len(values))
         elif written & listed("summing") and len(alike) > 1:
             yield Calculation(result, tuple(alike), sum_of)
@@ -261,6 +278,15 @@ def _told(
             yield Calculation(result, tuple(alike), _difference)
         elif len(rest) == len(("A", "B")) and not any(one.is_percent for one in rest):
             yield from _quotients(result, rest, written)
+
+
+def _parts_of(claim: str, written: Collection[str]) -> Iterator[Quantity]:
+    """The shares that are told as a part of a whole: a third of."""
+    step = Decimal(1) if listed("roughly").isdisjoint(written) else _ROUGH_PART
+    for match in _PART.finditer(claim):
+        if part := first_of("parts").get(match[1].casefold()):
+            value = Decimal(part)
+            yield Quantity(*match.span(1), (value,), (value,), (step,), "%")
 
 
 def _is_name(claim: str, said: Quantity) -> bool:
@@ -359,6 +385,7 @@ def said_exactly(
             return _certain(claim, evidence, QUOTED, Basis.QUOTE)
     return (
         _recomputed(claim, sources)
+        or _of_change(claim, tokens, sources)
         or _from_table(claim, tokens, sources)
         or _of_column(claim, tokens, sources)
     )
@@ -406,6 +433,100 @@ def _of_column(
     return None
 
 
+# A change, from the first figure to the second, and where both stand.
+_Change = tuple[Decimal, Decimal, Span]
+
+
+def _of_change(
+    claim: str, tokens: Sequence[ClaimToken], sources: Mapping[int, SourceIndex]
+) -> CheckedClaim | None:
+    """The claim that something rose or fell by so much, held against both figures of a source."""
+    said = [one for one in quantities(claim) if not one.is_year]
+    up, down = (any(t.word in listed(kind) for t in tokens) for kind in ("rising", "falling"))
+    turning = listed("conditions") | listed("negation") | listed("roughly")
+    if len(said) != 1 or said[0].date or up is down or any(t.word in turning for t in tokens):
+        return None
+    free = frozenset(
+        token
+        for token in tokens
+        if token.role in (TokenRole.NUMBER, TokenRole.FUNCTION)
+        or is_joining(token)
+        or any(token.word in listed(k) for k in ("rising", "falling", "comparing", "periods"))
+    )
+    rest = [token for token in tokens if token not in free]
+    for number, index in sources.items():
+        found = [*_changed_rows(tokens, rest, index), *_changed_units(rest, index, said[0])]
+        if len({change[:2] for change in found}) == 1:
+            before, now, span = found[0]
+            made = _growth((before, now)) if said[0].is_percent else now - before
+            evidence = Evidence(number, *span)
+            if (made > 0) is up and _is_result(claim, said[0], made):
+                return _certain(claim, evidence, COMPUTED, Basis.COMPUTED)
+            if index.figures.has(said[0]):
+                return None
+            sign = "" if (made > 0) is up else "+" if made > 0 else "−"
+            return _miscomputed(claim, said[0], sign + _as_said(claim, said[0], made), evidence)
+    return None
+
+
+def _changed_rows(
+    tokens: Sequence[ClaimToken], rest: Sequence[ClaimToken], index: SourceIndex
+) -> Iterator[_Change]:
+    """The figures of the row that the rest of a claim names, in the columns of two years."""
+    wanted, stems = ({token.stem for token in some} for some in (rest, tokens))
+    for table, columns in zip(index.tables, index.columns, strict=True):
+        years = {year: n for n, cell in enumerate(table.head.cells) if (year := _year(cell))}
+        named = [year for year in years if str(year) in stems]
+        last = max(named or years, default=0)
+        first = max((y for y in (named if len(named) > 1 else years) if y < last), default=0)
+        heads = sum(map(bool, map(_year, table.head.cells)))
+        for row in columns.rows if first and heads == len(years) else ():
+            held = [columns.figures[row].get(years[year]) for year in (first, last)]
+            name = stems_of(row.cells[0])
+            if name <= stems and wanted <= name | columns.about:
+                found = [one.values[0] for one in held if one]
+                if len(found) == len(held) and found[0]:
+                    yield found[0], found[1], (row.start, row.end)
+
+
+def _year(cell: str) -> int:
+    """The year in a head, 0 where it has none or more to tell apart."""
+    found = [one for one in quantities(cell) if one.is_year]
+    return int(found[0].values[0]) if len(found) == 1 else 0
+
+
+def _changed_units(
+    rest: Sequence[ClaimToken], index: SourceIndex, said: Quantity
+) -> Iterator[_Change]:
+    """The two figures of a sentence with the rest of a claim: from one to the other."""
+    for unit in index.units:
+        if (
+            unit.kind is UnitKind.ROW
+            or not {token.stem for token in rest} <= unit.stems
+            or not rest
+        ):
+            continue
+        figures = [
+            one
+            for one in quantities(index.text[unit.start : unit.end])
+            if not (one.is_percent or one.is_year or one.date)
+        ]
+        turning = listed("conditions") | listed("negation")
+        if len(figures) != len(("from", "to")) or any(t.word in turning for t in unit.tokens):
+            continue
+        pair = _in_time(index.text[unit.start : unit.end], *figures)
+        if pair and pair[0].unit == pair[1].unit and said.unit in ("", "%", pair[0].unit):
+            yield pair[0].values[0], pair[1].values[0], (unit.start, unit.end)
+
+
+def _in_time(text: str, one: Quantity, other: Quantity) -> tuple[Quantity, Quantity] | None:
+    """Two figures of a sentence, the earlier one first; None when it does not tell."""
+    if _FROM.search(text[: one.start]) and _TO.fullmatch(text, one.end, other.start):
+        return one, other
+    between = {word.casefold() for word in words(text[one.end : other.start])}
+    return (other, one) if between & listed("comparing") else None
+
+
 def _of_rows(claim: str, source: int, told: RowsTold) -> CheckedClaim:
     rows = sorted(told.rows, key=lambda row: row.start)
     evidence = Evidence(source, rows[0].start, rows[-1].end)
@@ -429,9 +550,15 @@ def _recomputed(claim: str, sources: Mapping[int, SourceIndex]) -> CheckedClaim 
         if not all(any(map(one.equals, used)) for one in unknown_figures(claim, sources)):
             return None
         return _certain(claim, evidence, COMPUTED, Basis.COMPUTED)
+    return _miscomputed(claim, result, found.value, evidence)
+
+
+def _miscomputed(
+    claim: str, result: Quantity, value: str, evidence: Evidence | None
+) -> CheckedClaim:
     span = result.start, result.end
     wrong = (Difference(DifferenceKind.NUMBER, span, None),)
-    said = MISCOMPUTED.format(value=found.value, said=claim[slice(*span)].strip(" ."))
+    said = MISCOMPUTED.format(value=value, said=claim[slice(*span)].strip(" ."))
     return CheckedClaim(claim, Verdict.CONTRADICTED, _WRONG, evidence, wrong, said, Basis.COMPUTED)
 
 

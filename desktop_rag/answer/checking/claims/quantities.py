@@ -17,6 +17,7 @@ from desktop_rag.answer.checking.claims.words import (
     month_names,
     numerals,
     scales,
+    sizes,
     unit_named,
     without_notes,
 )
@@ -102,6 +103,13 @@ class Quantity:
         part, share = (other, self) if self.is_percent else (self, other)
         is_part = share.is_percent and not part.unit and abs(share.values[0]) < _HUNDRED
         return is_part and share.values[0] / _HUNDRED in part.values
+
+    def is_converted(self, other: "Quantity") -> bool:
+        """True when the other is the same in another unit of measure, such as 1.5 t of 1,500 kg."""
+        own, its = sizes().get(self.unit), sizes().get(other.unit)
+        if not own or not its or own[0] != its[0] or self.unit == other.unit:
+            return False
+        return self.values[0] * own[1] == other.values[0] * its[1] != 0
 
     def is_written_for(self, exact: Decimal) -> bool:
         """True when this is how a value is written with so many digits."""
@@ -243,8 +251,11 @@ class KnownQuantities:
             return any(_is_same_day(said.date, date) for date in self._dates)
         values = {abs(value) for value in (*said.values, *said.plain)}
         if said.unit and max(values) <= _LARGEST_COUNT:
-            return any(one.equals(said) and one.unit in ("", said.unit) for one in self.all)
-        if any(map(said.is_share, self.all)):
+            return any(
+                said.is_converted(one) or (one.equals(said) and one.unit in ("", said.unit))
+                for one in self.all
+            )
+        if any(said.is_share(one) or said.is_converted(one) for one in self.all):
             return True
         if values & self._values or any(f"{value:f}" in self._stems for value in said.plain):
             return True

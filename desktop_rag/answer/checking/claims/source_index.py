@@ -22,7 +22,13 @@ from desktop_rag.answer.checking.claims.quantities import (
 from desktop_rag.answer.checking.claims.quotes import QuotableText
 from desktop_rag.answer.checking.claims.rows import Columns, Table, tables_of
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize
-from desktop_rag.answer.checking.claims.words import LEAST_EQUAL, Writing, is_english, writing_of
+from desktop_rag.answer.checking.claims.words import (
+    LEAST_EQUAL,
+    Writing,
+    is_english,
+    unit_named,
+    writing_of,
+)
 from desktop_rag.core.language.languages import function_words
 from desktop_rag.core.text import sentences
 
@@ -255,14 +261,34 @@ class SourceIndex:
         return scale_of(self.text)
 
     def read(self, claim: Sequence[ClaimToken], text: str) -> list[ClaimToken]:
-        """A claim with its numbers in thousands, millions or percent as the source gives them."""
+        """A claim with its numbers in thousands, millions, percent or units as in the source."""
         said = {one.start: one for one in quantities(text)}
+        claim = list(self._in_units(claim, said))
         return [
             token
             if token.role is not TokenRole.NUMBER or token.stem in self.stems
             else self._as_written(token, said.get(token.start))
             for token in claim
         ]
+
+    def _in_units(
+        self, claim: Sequence[ClaimToken], said: Mapping[int, Quantity]
+    ) -> Iterator[ClaimToken]:
+        """The claim with the figures and units of measure of the source: 1.5 t for 1,500 kg."""
+        unit: ClaimToken | None = None
+        for token in claim:
+            own = said.get(token.start)
+            held = own and next(filter(own.is_converted, self.figures.all), None)
+            if unit and unit_named(token.word):
+                yield replace(token, word=unit.word, stem=unit.stem)
+            elif held:
+                written = [one for one in self.tokens if one.end > held.start][:2]
+                yield replace(token, stem=written[0].stem)
+                unit = written[-1]
+                continue
+            else:
+                yield token
+            unit = None
 
     def _as_written(self, token: ClaimToken, said: Quantity | None) -> ClaimToken:
         share = next(filter(said.is_share, self.figures.all), None) if said else None

@@ -52,6 +52,13 @@ def scales() -> Mapping[str, Decimal]:
 
 
 @cache
+def sizes() -> Mapping[str, tuple[str, Decimal]]:
+    """The kind of a unit of measure, and its size in the first one of that kind."""
+    lines = [line.split() for line in _tables()["sizes"].strip().splitlines()]
+    return {unit: (kind, Decimal(size)) for unit, kind, size in lines}
+
+
+@cache
 def numerals() -> Mapping[str, Decimal]:
     """The values of numbers that are written as words."""
     return {word: Decimal(value) for word, value in first_of("numerals").items()}

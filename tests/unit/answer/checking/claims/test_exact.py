@@ -293,3 +293,79 @@ def test_the_sum_of_a_piece_is_not_that_of_the_table() -> None:
     piece = OPEN_INVOICES.partition("\n")[2]
     said = "Together all invoices amount to EUR 91,468.32 net."
     assert ClaimChecker().check(said, [piece]).verdict is not Verdict.SUPPORTED
+
+
+KEY_FIGURES = """
+Key figures, in millions of euros
+
+| | 2022 | 2023 | 2024 |
+|---|---|---|---|
+| Revenue | 400 | 500 | 560 |
+| Net income | 91 | 80 | 104 |
+"""
+SALES = "Net sales were $4,120 million, compared with $4,000 million. Staff rose from 640 to 800."
+
+
+@pytest.mark.parametrize(
+    ("source", "claim", "right"),
+    [
+        (KEY_FIGURES, "Revenue rose by 12 %.", ""),
+        (KEY_FIGURES, "Revenue grew by 15% in 2024.", "12%"),
+        (KEY_FIGURES, "Revenue rose by 12% compared with the previous year.", ""),
+        (KEY_FIGURES, "Net income fell by 12.1% in 2023.", ""),
+        (KEY_FIGURES, "Net income rose by 12.1% in 2023.", "−12.1%"),
+        (KEY_FIGURES, "Revenue increased by 40% from 2022 to 2024.", ""),
+        (KEY_FIGURES, "Revenue rose by 60 million euros in 2024.", ""),
+        (KEY_FIGURES, "Revenue rose by 70 million euros in 2024.", "60 million"),
+        (SALES, "Net sales rose by 3%.", ""),
+        (SALES, "Net sales rose by 5%.", "3%"),
+        (SALES, "Net sales grew by $120 million.", ""),
+        (SALES, "Staff grew by 25 %.", ""),
+    ],
+)
+def test_a_change_is_computed_from_both_figures_of_the_source(
+    source: str, claim: str, right: str
+) -> None:
+    checked = checker().check(claim, [source])
+    assert checked.basis is Basis.COMPUTED
+    assert checked.verdict is (Verdict.CONTRADICTED if right else Verdict.SUPPORTED)
+    assert f"give {right}," in checked.explanation or not right
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Net sales rose by 3% at constant rates.",
+        "Revenue did not rise by 12%.",
+        "Costs rose by 12%.",
+    ],
+)
+def test_a_change_of_something_else_is_not_computed(claim: str) -> None:
+    assert checker().check(claim, [KEY_FIGURES, SALES]).basis is not Basis.COMPUTED
+
+
+def test_a_part_of_a_whole_is_computed() -> None:
+    fees = "The full fee is 36 euros. Young people pay 12 euros. It rose from 30 to 36 euros."
+    said = "Young people pay 12 euros, a {} of the full fee of 36 euros."
+    assert checker().check(said.format("third"), [fees]).verdict is Verdict.SUPPORTED
+    wrong = checker().check(said.format("quarter"), [fees])
+    assert (wrong.verdict, wrong.basis) == (Verdict.CONTRADICTED, Basis.COMPUTED)
+    dated = checker().check("On the third of May it rose from 30 to 36 euros.", [fees])
+    assert dated.verdict is not Verdict.CONTRADICTED
+
+
+@pytest.mark.parametrize(
+    ("claim", "is_said"),
+    [
+        ("The crate weighs 1.5 thousand kilograms.", True),
+        ("The crate weighs 1,500 kg.", True),
+        ("The crate weighs 1,600 kg.", False),
+        ("The belt is 1.2 km long.", True),
+        ("The trip takes 1.5 hours.", True),
+        ("The trip takes 2 hours.", False),
+    ],
+)
+def test_a_figure_is_found_in_another_unit_of_measure(claim: str, is_said: bool) -> None:
+    source = "The crate weighs 1.5 tonnes. The belt is 1,200 m long. The trip takes 90 minutes."
+    checked = checker().check(claim, [source])
+    assert checked.verdict is (Verdict.SUPPORTED if is_said else Verdict.NOT_IN_SOURCES)
