@@ -436,7 +436,7 @@ class ChatPage(QWidget):
     @Slot()
     def _on_messages_changed(self) -> None:
         model = self._session.model
-        self._stack.setCurrentWidget(self._found if model.rowCount() else self._empty)
+        self._stack.setCurrentWidget(self._found if model.rows else self._empty)
         self.reading.follow(model)
 
     @Slot(object)

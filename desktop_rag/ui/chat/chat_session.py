@@ -111,7 +111,7 @@ class ChatSession(QObject):
     @property
     def waits_for_documents(self) -> bool:
         """True when the last question was asked of an empty library."""
-        if self.is_busy or not self.model.rowCount():
+        if self.is_busy or not self.model.rows:
             return False
         last = self.model.turn(-1).message
         return last.role is Role.ASSISTANT and is_of_empty_library(last)

@@ -139,9 +139,9 @@ class ChatSessions(QObject):
         session.answered.connect(self._on_answered)
         session.replaced.connect(lambda *answers: self.replaced.emit(session, *answers))
         session.titled.connect(self.titled)
-        session.model.modelReset.connect(self.messages_changed)
-        session.model.rowsInserted.connect(self.messages_changed)
-        session.model.dataChanged.connect(self.messages_changed)
+        session.model.loaded.connect(self.messages_changed)
+        session.model.added.connect(self.messages_changed)
+        session.model.changed.connect(self.messages_changed)
         self._open.append(session)
         return session
 
@@ -165,7 +165,7 @@ class ChatSessions(QObject):
     @Slot()
     def _follow_proposal(self) -> None:
         model = self.current.model
-        turn = model.turn(-1) if model.rowCount() else None
+        turn = model.turn(-1) if model.rows else None
         notes = turn.message.notes if turn and not turn.is_live else None
         if (proposal := notes.proposal if notes else "") != self._proposal:
             self._proposal = proposal

@@ -338,7 +338,7 @@ class ChatFind(QObject):
     def find(self, words: str, near: int = 0) -> None:
         """Find words; the first hit from the message `near` on becomes the current one."""
         self._job.cancel()
-        self._count = self._model.rowCount()
+        self._count = self._model.rows
         messages = [self._model.turn(row).message for row in range(self._count)]
 
         def show(places: tuple[Place, ...]) -> None:
@@ -359,7 +359,7 @@ class ChatFind(QObject):
     @Slot(int)
     def step(self, by: int) -> None:
         """Go to the next hit (1) or the previous one (-1), around the ends."""
-        if self._model.rowCount() != self._count:
+        if self._model.rows != self._count:
             # The chat has new messages.
             self.find(self.words, self.place[0] if self.place else 0)
         elif self.places:
@@ -380,7 +380,7 @@ class FoundMessages(QWidget):
         self._before: QWidget | None = None
         self._wanted = ""
         self._find = ChatFind(bridge, self)
-        self._model.modelReset.connect(self._on_loaded)
+        self._model.loaded.connect(self._on_loaded)
         self._bar = FindBar(theme, tr("Find in the chat"))
         self._bar.hide()
         vertical(self._bar, (view, 1), on=self, margins=0, spacing=0)
@@ -412,9 +412,9 @@ class FoundMessages(QWidget):
         self._find.set_model(model)
         self._view.set_model(model)
         if isValid(self._model):
-            self._model.modelReset.disconnect(self._on_loaded)
+            self._model.loaded.disconnect(self._on_loaded)
         self._model = model
-        model.modelReset.connect(self._on_loaded)
+        model.loaded.connect(self._on_loaded)
 
     def find_when_loaded(self, words: str) -> None:
         """Open the bar with these words once the messages are loaded, at the first hit."""
@@ -449,7 +449,7 @@ class FoundMessages(QWidget):
     @Slot()
     def _on_loaded(self) -> None:
         words = self._wanted
-        if not words or not self._model.rowCount():
+        if not words or not self._model.rows:
             return
         self._wanted = ""
         self._bar.show()

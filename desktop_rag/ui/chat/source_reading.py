@@ -187,7 +187,7 @@ class AnswerSources:
 
     def follow(self, model: MessageModel) -> None:
         """Show the sources of the last answer, if they changed."""
-        turn = model.turn(-1) if model.rowCount() else None
+        turn = model.turn(-1) if model.rows else None
         last = turn.message if turn else None
         sources = last.sources if last and last.role is Role.ASSISTANT else ()
         is_other = model is not self._model
@@ -202,7 +202,7 @@ class AnswerSources:
         self._waits = waits
         self._stays = bool(sources) or (self._stays and not is_other)
         self._is_asked = last is not None and not last.scope.is_without_documents
-        is_first = waits and model.rowCount() <= _FIRST_TURNS
+        is_first = waits and model.rows <= _FIRST_TURNS
         self._set_content(has_content=self._is_asked and (self._stays or is_first))
 
     def show(self, message: Message) -> None:

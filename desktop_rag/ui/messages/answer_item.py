@@ -39,6 +39,8 @@ from desktop_rag.ui.widgets.controls import (
 from desktop_rag.ui.widgets.flow_row import FlowRow, WrappingRow
 from desktop_rag.ui.widgets.layouts import Stretch, drop, horizontal, vertical
 
+_MOST_SUGGESTED = 3
+
 
 class FollowUpList(QWidget):
     """Suggested questions below the last answer; a press asks one."""
@@ -53,7 +55,9 @@ class FollowUpList(QWidget):
         self.hide()
 
     def show_questions(self, questions: Sequence[str]) -> None:
-        """Show these questions; hidden without any."""
+        """Show the first of these questions; hidden without any."""
+        # More would push a short answer out of a small window.
+        questions = questions[:_MOST_SUGGESTED]
         self.setVisible(bool(questions))
         if tuple(questions) == self._questions:
             return

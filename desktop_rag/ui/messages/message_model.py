@@ -1,4 +1,4 @@
-"""The Qt model of a conversation's messages, including the answer being written. Qt thread."""
+"""The messages of a conversation, including the answer being written. Qt thread."""
 
 import dataclasses
 import time
@@ -7,14 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from PySide6.QtCore import (
-    QAbstractListModel,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.conversation import (
@@ -41,8 +34,6 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 
-_Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
 _Value = str | bool | MessageState | tuple[SourceRef, ...] | SearchNotes | None
 
 
@@ -123,26 +114,25 @@ class MessageActions(QObject):
     offer_pressed = Signal(object)
 
 
-class MessageModel(QAbstractListModel):
-    """Turns, oldest first. It assembles the current answer from its events."""
+class MessageModel(QObject):
+    """Turns, oldest first. It assembles the current answer from its events.
 
-    TurnRole = Qt.ItemDataRole.UserRole + 1
+    `loaded` follows a new conversation; `added` and `changed` carry the first and the last row.
+    """
+
+    loaded = Signal()
+    added = Signal(int, int)
+    changed = Signal(int, int)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._turns: list[Turn] = []
         self._can_teach = False
 
-    def rowCount(self, parent: _Index = _ROOT) -> int:
-        return 0 if parent.isValid() else len(self._turns)
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid():
-            return None
-        turn = self._turns[index.row()]
-        if role == self.TurnRole:
-            return turn
-        return turn.message.text if role == Qt.ItemDataRole.DisplayRole else None
+    @property
+    def rows(self) -> int:
+        """The number of turns."""
+        return len(self._turns)
 
     def turn(self, row: int) -> Turn:
         """The turn at `row`; negative rows count from the end."""
@@ -157,13 +147,12 @@ class MessageModel(QAbstractListModel):
             return
         self._can_teach = is_offered
         if self._turns:
-            self.dataChanged.emit(self.index(0), self.index(len(self._turns) - 1))
+            self.changed.emit(0, self.rows - 1)
 
     def load(self, messages: Sequence[Message]) -> None:
         """Show the messages of a stored conversation."""
-        self.beginResetModel()
         self._turns = [Turn(message) for message in messages]
-        self.endResetModel()
+        self.loaded.emit()
 
     def begin_question(
         self,
@@ -279,16 +268,13 @@ class MessageModel(QAbstractListModel):
         return [(row, turn) for row, turn in turns if turn.message.message_id in message_ids]
 
     def _append(self, turn: Turn) -> None:
-        row = len(self._turns)
-        self.beginInsertRows(QModelIndex(), row, row)
         self._turns.append(turn)
-        self.endInsertRows()
+        self.added.emit(self.rows - 1, self.rows - 1)
 
     def _replace(self, row: int, turn: Turn) -> None:
         row %= len(self._turns)
         self._turns[row] = turn
-        index = self.index(row)
-        self.dataChanged.emit(index, index, [Qt.ItemDataRole.DisplayRole, self.TurnRole])
+        self.changed.emit(row, row)
 
 
 def _new_message(role: Role, text: str = "") -> Message:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from datetime import date
 
-from PySide6.QtCore import QMetaObject, QModelIndex, QObject, QRect, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QMetaObject, QObject, QRect, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QScrollArea, QWidget
 from shiboken6 import isValid
@@ -267,7 +267,7 @@ class MessageView(QScrollArea):
         self._delete_timer = QTimer(self, singleShot=True)
         self._pause_ms = RENDER_EVERY_MS
         self._rendered_at = 0.0
-        self._place = ScrollPlace(self, lambda: self._end >= self._model.rowCount())
+        self._place = ScrollPlace(self, lambda: self._end >= self._model.rows)
         self._render_timer = QTimer(self, singleShot=True)
 
     def _connect(self) -> None:
@@ -298,11 +298,11 @@ class MessageView(QScrollArea):
             self.disconnect(connection)
         self._model = model
         self._connections = [
-            model.modelReset.connect(self._on_model_reset),
-            model.rowsInserted.connect(self._on_rows_inserted),
-            model.dataChanged.connect(self._on_data_changed),
+            model.loaded.connect(self._on_loaded),
+            model.added.connect(self._on_added),
+            model.changed.connect(self._on_changed),
         ]
-        self._on_model_reset()
+        self._on_loaded()
 
     def hide_unsupported(self, *, is_wanted: bool) -> None:
         """Set whether answers without a supported sentence are hidden."""
@@ -321,8 +321,8 @@ class MessageView(QScrollArea):
     @Slot()
     def scroll_to_end(self) -> None:
         """Scroll to the newest message and follow it."""
-        if self._end < self._model.rowCount():
-            self._show_window(self._model.rowCount())
+        if self._end < self._model.rows:
+            self._show_window(self._model.rows)
         self._has_news = False
         self._place.follow_end()
 
@@ -342,7 +342,7 @@ class MessageView(QScrollArea):
         if place is None:
             return
         if place[0] not in self._items:
-            self._show_window(min(self._model.rowCount(), place[0] + _BATCH // 2))
+            self._show_window(min(self._model.rows, place[0] + _BATCH // 2))
         self._place.seek(self._found_height)
 
     def _hit_in(self, row: int) -> int:
@@ -365,13 +365,13 @@ class MessageView(QScrollArea):
         self._build_rows()
 
     @Slot()
-    def _on_model_reset(self) -> None:
+    def _on_loaded(self) -> None:
         self._words, self._found = "", None
-        self._show_window(self._model.rowCount())
+        self._show_window(self._model.rows)
         self.scroll_to_end()
 
-    @Slot(QModelIndex, int, int)
-    def _on_rows_inserted(self, _parent: QModelIndex, first: int, last: int) -> None:
+    @Slot(int, int)
+    def _on_added(self, first: int, last: int) -> None:
         if isinstance(before := self._items.get(first - 1), AnswerItem):
             before.show_as_last(is_last=False)
         if self._end == first:
@@ -380,13 +380,13 @@ class MessageView(QScrollArea):
                 self._add_item(row, at_end=True)
         self.scroll_to_end()
 
-    @Slot(QModelIndex, QModelIndex)
-    def _on_data_changed(self, first: QModelIndex, last: QModelIndex) -> None:
-        self._changed.update(range(first.row(), last.row() + 1))
-        if self._model.turn(last.row()).is_live and not self._place.is_at_end:
+    @Slot(int, int)
+    def _on_changed(self, first: int, last: int) -> None:
+        self._changed.update(range(first, last + 1))
+        if self._model.turn(last).is_live and not self._place.is_at_end:
             self._has_news = True
             self._offer_newest()
-        if not self._model.turn(last.row()).is_live:
+        if not self._model.turn(last).is_live:
             self._render_changed()
         elif not self._render_timer.isActive():
             # Text after a pause, such as the first words, is shown at once.
@@ -428,7 +428,7 @@ class MessageView(QScrollArea):
             # Somebody may have scrolled faster than rows were built.
             self._on_scrolled()
         self._earlier.setVisible(self._first_wanted > 0)
-        self._later.setVisible(self._end < self._model.rowCount())
+        self._later.setVisible(self._end < self._model.rows)
         self._place.seek_again()
 
     @Slot()
@@ -459,7 +459,7 @@ class MessageView(QScrollArea):
             return
         if bar.value() < bar.pageStep() and self._first_wanted > 0:
             self._on_earlier_clicked()
-        elif bar.maximum() - bar.value() < bar.pageStep() and self._end < self._model.rowCount():
+        elif bar.maximum() - bar.value() < bar.pageStep() and self._end < self._model.rows:
             self._on_later_clicked()
 
     def offer(self, words: str) -> None:
@@ -500,7 +500,7 @@ class MessageView(QScrollArea):
     @Slot()
     def _on_later_clicked(self) -> None:
         self._is_growing_up = False
-        self._end = min(self._model.rowCount(), self._end + _BATCH)
+        self._end = min(self._model.rows, self._end + _BATCH)
         self._build_rows()
 
     def _answer_item(self, row: int, turn: Turn) -> AnswerItem:
@@ -508,12 +508,12 @@ class MessageView(QScrollArea):
         item.offer(self._offered)
         item.hide_unsupported(is_wanted=self._hides_unsupported)
         item.offer_writing(is_offered=self._offers_writing)
-        item.show_as_last(is_last=row == self._model.rowCount() - 1)
+        item.show_as_last(is_last=row == self._model.rows - 1)
         return item
 
     @Slot(object)
     def _on_offered_requested(self, answer: Message) -> None:
-        turns = range(self._model.rowCount())
+        turns = range(self._model.rows)
         messages = [self._model.turn(row).message for row in turns]
         before = messages[: messages.index(answer)]
         question = next((m for m in reversed(before) if m.role is Role.USER), None)
@@ -529,7 +529,7 @@ class MessageView(QScrollArea):
     @Slot()
     def _offer_newest(self) -> None:
         bar, is_away = self.verticalScrollBar(), not self._place.is_at_end
-        is_far = self._end < self._model.rowCount() or bar.maximum() - bar.value() > bar.pageStep()
+        is_far = self._end < self._model.rows or bar.maximum() - bar.value() > bar.pageStep()
         self._has_news = self._has_news and is_away
         self._newest.offer(self.rect(), is_far=is_far and is_away, has_news=self._has_news)
 

@@ -35,7 +35,7 @@ def test_a_question_that_cannot_be_stored_stays_and_is_sent_again(
             assert session.is_busy
         assert not session.is_busy
         assert session.conversation_id == ""
-        assert session.model.rowCount() == 2
+        assert session.model.rows == 2
         assert session.model.turn(0).message.text == "Why?"
         answer = session.model.turn(-1).message
         assert answer.state is MessageState.FAILED
@@ -49,7 +49,7 @@ def test_a_second_retry_while_one_is_under_way_does_nothing(
     with qtbot.waitSignal(session.answered):
         session.ask(Question("Why?"))
         session.retry()
-    assert session.model.rowCount() == 2
+    assert session.model.rows == 2
 
 
 def test_a_stored_conversation_knows_its_assistant(bridge: Bridge, tmp_path: Path) -> None:

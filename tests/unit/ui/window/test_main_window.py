@@ -111,8 +111,8 @@ def test_asking_shows_the_chat(opened: Opened, qtbot: QtBot) -> None:
     opened.window.ask("Why?")
     assert opened.page == CHAT
     models = opened.window.findChildren(MessageModel)
-    model = next(model for model in models if model.rowCount())
-    qtbot.waitUntil(lambda: model.rowCount() == 2 and not model.turn(-1).is_live)
+    model = next(model for model in models if model.rows)
+    qtbot.waitUntil(lambda: model.rows == 2 and not model.turn(-1).is_live)
 
 
 @pytest.mark.everyday
