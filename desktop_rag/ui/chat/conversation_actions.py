@@ -225,19 +225,22 @@ class ConversationActions(QObject):
         self._bridge.run(self, lambda: self._history.own_text(message), open_dialog)
 
     def _rewrite(self, message: Message, text: str, done: Callable[[], None]) -> None:
-        def notify(_path: Path) -> None:
-            hint = tr("Answers to later questions can cite it.")
-            self._bridge.post(Done(Notice(tr("Your answer was saved."), hint)))
-            done()
-
-        self._bridge.run(self, lambda: self._history.rewrite(message, text), notify)
+        hint = tr("Answers to later questions can cite it.")
+        saved = Notice(tr("Your answer was saved."), hint)
+        self._change(lambda: self._history.rewrite(message, text), saved, done)
 
     def _delete_rewrite(self, message: Message, done: Callable[[], None]) -> None:
-        def notify(_nothing: None) -> None:
-            self._bridge.post(Done(Notice(tr("Your answer was deleted."))))
+        deleted = Notice(tr("Your answer was deleted."))
+        self._change(lambda: self._history.delete_rewrite(message), deleted, done)
+
+    def _change(
+        self, change: Callable[[], object], notice: Notice, done: Callable[[], None]
+    ) -> None:
+        def finish(_result: object) -> None:
+            self._bridge.post(Done(notice))
             done()
 
-        self._bridge.run(self, lambda: self._history.delete_rewrite(message), notify)
+        self._bridge.run(self, change, finish)
 
     def ask_where_to_export(self, conversation: Conversation) -> None:
         """Let the person choose a file, then export the conversation to it."""

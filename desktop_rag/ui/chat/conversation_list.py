@@ -1,7 +1,6 @@
 """The list of conversations, and the search for words in the open one. Qt thread."""
 
 import re
-from bisect import bisect_left
 from collections.abc import Sequence
 
 from PySide6.QtCore import (
@@ -32,12 +31,13 @@ from desktop_rag.core.conversation import Conversation, Role
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.markup.formulas import without_formulas
 from desktop_rag.ui.chat.conversation_model import ConversationFilter, ConversationModel, group_of
-from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.word_search import MAX_HITS, found_spans
 from desktop_rag.ui.messages.message_model import MessageModel
 from desktop_rag.ui.messages.message_view import MessageView
+from desktop_rag.ui.reading.reading_pane import WordFinding, hits_from
 from desktop_rag.ui.widgets.controls import IconButton, TextButton, add_clear_button, set_tip
 from desktop_rag.ui.widgets.find_bar import FindBar
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
@@ -306,29 +306,22 @@ def _may_hold(text: str, word: str) -> bool:
     return word in text.casefold() or any(mark in text for mark in "*_`~\\")
 
 
-class ChatFind(QObject):
-    """Finds words in all messages of the open chat, shown or not.
+class ChatFind(WordFinding):
+    """Finds words in all messages of the open chat, shown or not; a hit is a Place.
 
     Markdown is searched by the words it shows, so the count may differ from the marks where a
     message is written oddly.
     """
 
-    changed = Signal()
-
     def __init__(self, bridge: Bridge, parent: QObject) -> None:
-        super().__init__(parent)
-        self._bridge = bridge
+        super().__init__(bridge, parent)
         self._model = MessageModel(self)
-        self._job = Job()
         self._count = 0
-        self.words = ""
-        self.places: tuple[Place, ...] = ()
-        self.current = -1
 
     @property
     def place(self) -> Place | None:
         """The current place."""
-        return self.places[self.current] if self.places else None
+        return self.hits.spans[self.hits.current] if self.hits.spans else None
 
     def set_model(self, model: MessageModel) -> None:
         """Search in another chat, starting without words."""
@@ -337,34 +330,22 @@ class ChatFind(QObject):
 
     def find(self, words: str, near: int = 0) -> None:
         """Find words; the first hit from the message `near` on becomes the current one."""
-        self._job.cancel()
         self._count = self._model.rows
-        messages = [self._model.turn(row).message for row in range(self._count)]
-
-        def show(places: tuple[Place, ...]) -> None:
-            at = bisect_left(places, (near, 0))
-            self.words, self.places = words, places
-            self.current = (at if at < len(places) else 0) if places else -1
-            self.changed.emit()
-
         if not words.strip():
-            show(())
+            self.end()
             return
-        self._job = self._bridge.run(
-            self,
-            lambda: found_places([(m.text, m.role is Role.ASSISTANT) for m in messages], words),
-            show,
-        )
+        messages = [self._model.turn(row).message for row in range(self._count)]
+        texts = [(m.text, m.role is Role.ASSISTANT) for m in messages]
+        self.look(lambda: hits_from(words, found_places(texts, words), (near, 0)))
 
     @Slot(int)
     def step(self, by: int) -> None:
         """Go to the next hit (1) or the previous one (-1), around the ends."""
         if self._model.rows != self._count:
             # The chat has new messages.
-            self.find(self.words, self.place[0] if self.place else 0)
-        elif self.places:
-            self.current = (self.current + by) % len(self.places)
-            self.changed.emit()
+            self.find(self.hits.words, self.place[0] if self.place else 0)
+        else:
+            super().step(by)
 
 
 class FoundMessages(QWidget):
@@ -458,6 +439,6 @@ class FoundMessages(QWidget):
 
     @Slot()
     def _on_changed(self) -> None:
-        find = self._find
-        self._bar.show_count(find.words, find.current, len(find.places))
-        self._view.show_found(find.words, find.place)
+        hits = self._find.hits
+        self._bar.show_count(hits.words, hits.current, len(hits.spans))
+        self._view.show_found(hits.words, self._find.place)

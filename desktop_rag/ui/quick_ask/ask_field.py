@@ -1,9 +1,10 @@
 """The field of the quick ask: question, selected text from another program, scope. Qt thread."""
 
-from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question import Question
@@ -12,8 +13,9 @@ from desktop_rag.ui.composer.composer import QuestionCard
 from desktop_rag.ui.composer.name_completion import NamedChoice
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconButton
-from desktop_rag.ui.widgets.layouts import horizontal, vertical
+from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.layouts import clear, horizontal, vertical
+from desktop_rag.ui.widgets.removable_chip import RemovableChip
 
 _MAX_SELECTION = 4_000
 _PLACEHOLDER = tr("Ask your documents, or search as you type")
@@ -45,33 +47,10 @@ class AskField(QuestionCard):
         self.set_busy(False)
 
     def _build(self) -> None:
+        self._limits = QWidget()
+        self._flow = FlowRow(self._limits)
         row = horizontal((self._field, 1), self._send, self._stop, spacing=8)
-        self._assistant_chip, self._assistant_label = self._chip(
-            tr("Ask without this assistant"), self._on_assistant_removed
-        )
-        self._without_chip, without = self._chip(tr("Ask about all documents"), self._on_all_wanted)
-        without.set_full_text(tr("Without documents: the model answers from what it knows"))
-        self._context_chip, self._context_label = self._chip(
-            tr("Remove the selected text"), lambda: self.show_selection("")
-        )
-        vertical(
-            self.scope_bar,
-            self._context_chip,
-            row,
-            self._assistant_chip,
-            self._without_chip,
-            on=self,
-            margins=(12, 8, 8, 8),
-            spacing=6,
-        )
-
-    def _chip(self, removal: str, on_removed: Callable[[], None]) -> tuple[Card, ElidedLabel]:
-        chip = Card(kind="chip")
-        label = ElidedLabel(tone="muted", scale="small")
-        remove = IconButton(self._theme, "close:muted", removal)
-        remove.clicked.connect(on_removed)
-        horizontal((label, 1), remove, on=chip, margins=(8, 2, 2, 2))
-        return chip, label
+        vertical(self.scope_bar, row, self._limits, on=self, margins=(12, 8, 8, 8), spacing=6)
 
     def _connect(self) -> None:
         self._field.entered.connect(self._submit)
@@ -193,10 +172,21 @@ class AskField(QuestionCard):
         self.scope_changed.emit()
 
     def _show_chips(self) -> None:
-        name = one_line(self._assistant.name)
-        self._assistant_label.set_full_text(tr("Assistant: {one_line}", one_line=name))
-        self._assistant_chip.setVisible(bool(self._assistant.assistant_id))
-        self._without_chip.setVisible(self._is_without_documents)
-        shown = one_line(" ".join(self._selection.split()))
-        self._context_label.set_full_text(tr("Selected text: “{shown}”", shown=shown))
-        self._context_chip.setVisible(bool(self._selection))
+        """Show what goes with the question, each with a way to leave it out."""
+        clear(self._flow)
+        name, text = self._assistant.name, " ".join(self._selection.split())
+        without = tr("Without documents: the model answers from what it knows")
+        for is_wanted, words, removal, removed in (
+            (text, tr("Selected text: “{shown}”", shown=one_line(text)),
+             tr("Remove the selected text"), partial(self.show_selection, "")),
+            (name, tr("Assistant: {one_line}", one_line=one_line(name)),
+             tr("Ask without this assistant"), self._on_assistant_removed),
+            (self._is_without_documents, without,
+             tr("Ask about all documents"), self._on_all_wanted),
+        ):  # fmt: skip
+            if is_wanted:
+                chip = RemovableChip(self._theme, words, removal, self._limits)
+                chip.removed.connect(removed)
+                self._flow.addWidget(chip)
+                chip.show()
+        self._limits.setVisible(self._flow.count() > 0)

@@ -59,6 +59,12 @@ def spans_around(text: str, query: str, passage: Span) -> tuple[Span, ...]:
     return tuple((start + a, start + b) for a, b in marked_words(piece, query))
 
 
+def hits_from(words: str, spans: tuple[Span, ...], near: tuple[int, int]) -> Hits:
+    """These hits; the first one from `near` on is the current one."""
+    at = bisect_left(spans, near)
+    return Hits(words, spans, (at if at < len(spans) else 0) if spans else -1)
+
+
 class WordFinding(QObject):
     """The words that are searched for in the open document, and a walk through the hits."""
 
@@ -78,12 +84,7 @@ class WordFinding(QObject):
     def find(self, words: str, near: int = 0) -> None:
         """Find words; the first hit from `near` on becomes the current one."""
         text = self._text
-
-        def hits(spans: tuple[Span, ...]) -> Hits:
-            at = bisect_left(spans, (near, 0))
-            return Hits(words, spans, (at if at < len(spans) else 0) if spans else -1)
-
-        self._look(lambda: hits(found_spans(text, words)))
+        self.look(lambda: hits_from(words, found_spans(text, words), (near, 0)))
 
     def mark(self, query: str, passage: Span) -> None:
         """Mark the words of a query around a passage; the first in it becomes the current one."""
@@ -96,12 +97,17 @@ class WordFinding(QObject):
             lines = "".join(f"{word}\n" for word in words)
             return Hits(lines, spans, at if is_inside else -1)
 
-        self._look(lambda: hits(spans_around(text, query, passage)))
+        self.look(lambda: hits(spans_around(text, query, passage)))
 
-    def _look(self, look: Callable[[], Hits]) -> None:
+    def look(self, look: Callable[[], Hits]) -> None:
         """Look on another thread, instead of any look before."""
         self._job.cancel()
         self._job = self._bridge.run(self, look, self._show)
+
+    def end(self) -> None:
+        """Have no hits any more, at once."""
+        self._job.cancel()
+        self._show(Hits())
 
     @Slot(int)
     def step(self, by: int) -> None:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal, Slot
@@ -73,8 +74,7 @@ class Notifications(QObject):
         self._is_wanted = is_wanted
         self._offline: frozenset[str] = frozenset()
         self._is_first_indexing = False
-        self._answered: Conversation | None = None
-        self._on_press: Callable[[], None] | None = None
+        self._on_press: Callable[[], object] = self.window_requested.emit
         bridge.hear(SourcesChanged, self._on_sources_changed)
         bridge.hear(ProgressChanged, self._on_progress)
         bridge.hear(AppError, self._on_error)
@@ -87,44 +87,32 @@ class Notifications(QObject):
     def _on_sources_changed(self, event: SourcesChanged) -> None:
         offline = _offline(event.sources)
         if offline - self._offline:
-            self._show(tr("A folder is offline. Its documents can't be updated."))
+            self.tell(tr("A folder is offline. Its documents can't be updated."))
         self._offline = offline
 
     def _on_progress(self, event: ProgressChanged) -> None:
         is_done = event.progress.stage is Stage.IDLE and event.progress.files_total > 0
         if is_done and self._is_first_indexing:
             self._is_first_indexing = False
-            self._show(_INDEXED)
+            self.tell(_INDEXED)
 
     def _on_error(self, _error: AppError) -> None:
-        self._show(_FAILED)
+        self.tell(_FAILED)
 
     def on_answered(self, conversation: Conversation | None) -> None:
         """Notify of a complete answer."""
-        self._show(_ANSWER, conversation)
+        to_chat = partial(self.conversation_requested.emit, conversation)
+        self.tell(_ANSWER, to_chat if conversation else None)
 
     @Slot()
     def on_pressed(self) -> None:
         """Request what the last notification, which was pressed, is about."""
-        if self._on_press:
-            self._on_press()
-        elif self._answered:
-            self.conversation_requested.emit(self._answered)
-        else:
-            self.window_requested.emit()
+        self._on_press()
 
-    def tell(self, text: str, on_press: Callable[[], None]) -> None:
-        """Show a text, with an action on pressing it."""
-        self._show(text, on_press=on_press)
-
-    def _show(
-        self,
-        text: str,
-        conversation: Conversation | None = None,
-        on_press: Callable[[], None] | None = None,
-    ) -> None:
+    def tell(self, text: str, on_press: Callable[[], object] | None = None) -> None:
+        """Show a text; pressing it leads to the window, unless there is another action."""
         if self._is_wanted() and QGuiApplication.focusWindow() is None:
-            self._answered, self._on_press = conversation, on_press
+            self._on_press = on_press or self.window_requested.emit
             self.shown.emit(_TITLE, text)
 
 
