@@ -29,7 +29,7 @@ from benchmarks.serving.small_library import LAMP, secret_for, served
 from desktop_rag.core.assistant import SavedPrompt
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.features.server.access.access_tokens import TokenScope
-from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.services import ServerSwitch
 
 _PACKAGE = "@modelcontextprotocol/conformance"
 # Knows the specification of 2026-07-28 and those before.
@@ -113,7 +113,7 @@ def main() -> None:
         for name, text in _PROMPTS.items():
             services.chat.prompts.save(SavedPrompt(name, text))
         secret = secret_for(services, TokenScope.ADMIN)
-        with authorising(services.wing(ServerServices).switch.address, secret) as address:
+        with authorising(services.wing(ServerSwitch).address, secret) as address:
             run(arguments.package, f"{address}/mcp", Path(results))
         checks = sorted(read(Path(results)), key=lambda check: (check.scenario, check.name))
     if not checks:

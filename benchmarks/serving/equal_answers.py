@@ -22,7 +22,7 @@ from benchmarks.serving.small_library import secret_for, served
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import AnswerDone, Message
 from desktop_rag.features.server.access.access_tokens import TokenScope
-from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.services import ServerSwitch
 from desktop_rag.features.server.wire_sources import citations
 from tests.servers.chat_server import ChatServer
 
@@ -69,7 +69,7 @@ def measured(services: Services, count: int) -> list[Bar]:
     differing: dict[str, int] = {}
     cited = 0
     secret = secret_for(services, TokenScope.ASK)
-    base = f"{services.wing(ServerServices).switch.address}/v1"
+    base = f"{services.wing(ServerSwitch).address}/v1"
     with OpenAI(base_url=base, api_key=secret, max_retries=0) as client:
         for number in range(count):
             window = of_window(services, question(number))

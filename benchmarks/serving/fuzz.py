@@ -21,7 +21,7 @@ import httpx2
 from benchmarks.bars import Bar, at_most, reported, table
 from benchmarks.serving.small_library import LAMP, secret_for, served
 from desktop_rag.features.server.access.access_tokens import TokenScope
-from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.services import ServerSwitch
 from tests.driving.random_requests import Outcome, RandomRequests, Sender, noted_ids
 from tests.servers.chat_server import ChatServer
 
@@ -39,7 +39,7 @@ def main() -> None:
         # What reaches furthest is sent most.
         secrets += [secrets[-1]] * len(secrets)
         began_at = time.monotonic()
-        outcomes = fuzzed(services.wing(ServerServices).switch.address, secrets, asked)
+        outcomes = fuzzed(services.wing(ServerSwitch).address, secrets, asked)
         took_s = time.monotonic() - began_at
     statuses = sum((each.statuses for each in outcomes), Counter[int]())
     faults = [fault for each in outcomes for fault in each.faults]

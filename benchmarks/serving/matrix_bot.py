@@ -28,7 +28,7 @@ from desktop_rag.core.paths import Home  # noqa: E402
 from desktop_rag.core.settings import ServerSettings, Settings  # noqa: E402
 from desktop_rag.features.matrix.library_server import AskedQuestion, LibraryAnswer, LibraryServer  # noqa: E402
 from desktop_rag.features.server.access.access_tokens import TokenBook, new_token  # noqa: E402
-from desktop_rag.features.server.services import ServerServices  # noqa: E402
+from desktop_rag.features.server.services import ServerSwitch  # noqa: E402
 from desktop_rag.features.server.values.access_values import TokenWish  # noqa: E402
 from tests.servers.chat_server import ChatServer  # noqa: E402
 from tests.servers.matrix_bot import MatrixBot  # noqa: E402
@@ -125,15 +125,11 @@ def _measure(
         services.library.sources.add(papers)
         services.library.indexing.wait_until_idle(60)
         services.chat.apply(replace(Settings(), endpoint=endpoint.endpoint()))
-        services.wing(ServerServices).switch.apply(ServerSettings(is_on=True, port=0))
+        services.wing(ServerSwitch).apply(ServerSettings(is_on=True, port=0))
         token, secret = new_token(TokenWish("bench", ("ask", "read"), requests_per_minute=0))
         TokenBook(services.home.tokens).add(token)
         bot = MatrixBot(
-            homeserver,
-            "library",
-            folder / "bot",
-            services.wing(ServerServices).switch.address,
-            secret,
+            homeserver, "library", folder / "bot", services.wing(ServerSwitch).address, secret
         )
         bot.set_rates(person=100_000, room=100_000)
         homeserver.register("ann")
@@ -142,7 +138,7 @@ def _measure(
         finally:
             bot.stop()
     finally:
-        services.wing(ServerServices).switch.close()
+        services.wing(ServerSwitch).close()
         services.close()
 
 

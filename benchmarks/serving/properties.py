@@ -22,7 +22,7 @@ from typing import Any
 from benchmarks.bars import Bar, at_most, reported, table
 from benchmarks.serving.small_library import LAMP, secret_for, served
 from desktop_rag.features.server.access.access_tokens import TokenScope
-from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.services import ServerSwitch
 from tests.servers.chat_server import ChatServer
 
 # Without those that leave the token out: an address that does so many times is told to wait (429).
@@ -47,7 +47,7 @@ def main() -> None:
         sys.exit(0)
     with ChatServer("The lamp is lit [1].") as model, served(LAMP, model.endpoint()) as services:
         secret = secret_for(services, TokenScope.ADMIN)
-        report = run(tester, services.wing(ServerServices).switch.address, secret, asked)
+        report = run(tester, services.wing(ServerSwitch).address, secret, asked)
     requests, faults = counted(report)
     bars: list[Bar] = [
         reported("requests", requests),

@@ -17,7 +17,7 @@ from desktop_rag.core.conversation import Role
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.features.server.access.access_tokens import TokenScope
 from desktop_rag.features.server.access.callers import message_of
-from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.services import ServerSwitch
 
 _THINGS = ("lamp", "ferry", "engine", "harbour", "crane", "bell", "boiler", "anchor", "mast", "net")
 _PEOPLE = ("keeper", "cook", "apprentice", "captain", "carpenter", "clerk", "diver")
@@ -30,7 +30,7 @@ def main() -> None:
     with served(texts(documents), endpoint) as services:
         secret = secret_for(services, TokenScope.ASK)
         print(
-            json.dumps({"address": services.wing(ServerServices).switch.address, "secret": secret}),
+            json.dumps({"address": services.wing(ServerSwitch).address, "secret": secret}),
             flush=True,
         )
         for line in sys.stdin:

@@ -5,16 +5,7 @@ import time
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli import output
-from desktop_rag.cli.terminal import (
-    add_verb,
-    begin_reading,
-    open_services,
-    path_given,
-    prints,
-    say,
-    waiting_for,
-)
+from desktop_rag.cli import output, terminal
 from desktop_rag.core.domain import EMBEDDED_ELSEWHERE, Collection
 from desktop_rag.core.errors import AppError
 from desktop_rag.models.embedding.remote_embedder import is_address
@@ -23,18 +14,20 @@ from desktop_rag.models.embedding.remote_embedder import is_address
 def add_collections(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `collection`."""
     verbs = parser.add_subparsers(required=True)
-    added = add_verb(verbs, "list", "List the collections with the embedding model of each.")
-    prints(added, _list, output.collection_lines)
+    added = terminal.add_verb(
+        verbs, "list", "List the collections with the embedding model of each."
+    )
+    terminal.prints(added, _list, output.collection_lines)
     text = (
         "Let the links of a collection name these hosts outside the public internet, in place of"
         " those allowed before. The app then reaches what only this computer can reach."
     )
-    _add_allow_hosts(add_verb(verbs, "allow-hosts", text, "Allow intranet hosts."))
+    _add_allow_hosts(terminal.add_verb(verbs, "allow-hosts", text, "Allow intranet hosts."))
     text = (
         "Embed the documents of a collection with another model and wait until that is done. Until"
         " then the previous model answers; the next run continues an interrupted one."
     )
-    added = add_verb(verbs, "set-model", text, "Choose a collection's model.")
+    added = terminal.add_verb(verbs, "set-model", text, "Choose a collection's model.")
     added.add_argument("name", help="the collection")
     chosen = added.add_mutually_exclusive_group(required=True)
     text = (
@@ -44,7 +37,7 @@ def add_collections(parser: argparse.ArgumentParser) -> None:
     chosen.add_argument("model", nargs="?", help=text)
     text = "the model of the settings, which is the default"
     chosen.add_argument("--default", action="store_true", help=text)
-    prints(added, _set_model, output.set_model_lines)
+    terminal.prints(added, _set_model, output.set_model_lines)
 
 
 def _add_allow_hosts(added: argparse.ArgumentParser) -> None:
@@ -54,16 +47,16 @@ def _add_allow_hosts(added: argparse.ArgumentParser) -> None:
         " network; none to allow public addresses only"
     )
     added.add_argument("host", nargs="*", help=text)
-    prints(added, _allow_hosts, output.collection_lines)
+    terminal.prints(added, _allow_hosts, output.collection_lines)
 
 
 def _list(_arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    with open_services() as services:
+    with terminal.open_services() as services:
         return [_row(services, collection) for collection in services.library.collections.all()]
 
 
 def _allow_hosts(arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    with open_services() as services:
+    with terminal.open_services() as services:
         collections = services.library.collections
         chosen = collections.find_or_add(arguments.name)
         kept = collections.set_intranet_hosts(chosen.collection_id, arguments.host)
@@ -73,14 +66,14 @@ def _allow_hosts(arguments: argparse.Namespace) -> list[dict[str, Any]]:
 def _set_model(arguments: argparse.Namespace) -> dict[str, Any]:
     model = _spec(arguments.model or "")
     began_at = time.monotonic()
-    with open_services() as services, waiting_for(services.library) as waiting:
+    with terminal.open_services() as services, terminal.waiting_for(services.library) as waiting:
         library = services.library
         embedded_before = library.indexing.embedded_chunks
         chosen = library.collections.find(arguments.name)
         if is_address(model):
-            say(EMBEDDED_ELSEWHERE)
+            terminal.say(EMBEDDED_ELSEWHERE)
         library.collections.set_embedder(chosen.collection_id, model)
-        begin_reading(services)
+        terminal.begin_reading(services)
         waiting.until_idle()
         return _row(services, library.collections.find(arguments.name)) | {
             "embedded_chunks": library.indexing.embedded_chunks - embedded_before,
@@ -92,7 +85,7 @@ def _spec(model: str) -> str:
     """The model as stored: an address or an absolute folder. AppError for no folder."""
     if not model or is_address(model):
         return model
-    folder = path_given(model).resolve()
+    folder = terminal.path_given(model).resolve()
     if not folder.is_dir():
         hint = "Give the folder of a model, or the address of an endpoint, which begins with http."
         raise AppError(f"There is no folder {folder}.", hint)

@@ -9,19 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
+from desktop_rag.core import records
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import Query, parse_query, strip_invalid_characters
-from desktop_rag.core.records import (
-    FILLED,
-    LONGEST_LABEL,
-    LONGEST_PATH,
-    Address,
-    Id,
-    IdOrNone,
-    Moment,
-    Record,
-    Within,
-)
 from desktop_rag.core.settings import RetrievalSettings
 
 LONGEST_NAME = 80
@@ -29,7 +19,7 @@ LONGEST_INSTRUCTIONS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Assistant(Record):
+class Assistant(records.Record):
     """A named way of answering; empty fields fall back to the behaviour without an assistant.
 
     `instructions` follow the app's own rules, which take precedence. The model is identified by its
@@ -42,19 +32,19 @@ class Assistant(Record):
     """
 
     needed: ClassVar = frozenset({"collection_ids"})
-    assistant_id: Id
-    name: Annotated[str, Within(1, LONGEST_NAME), FILLED]
-    instructions: Annotated[str, Within(0, LONGEST_INSTRUCTIONS)] = ""
-    base_url: Address | Literal[""] = ""
-    model: Annotated[str, Within(0, LONGEST_LABEL)] = ""
-    collection_ids: tuple[Id, ...] = ()
+    assistant_id: records.Id
+    name: Annotated[str, records.Within(1, LONGEST_NAME), records.FILLED]
+    instructions: Annotated[str, records.Within(0, LONGEST_INSTRUCTIONS)] = ""
+    base_url: records.Address | Literal[""] = ""
+    model: Annotated[str, records.Within(0, records.LONGEST_LABEL)] = ""
+    collection_ids: tuple[records.Id, ...] = ()
     filters: str = ""
     retrieval: RetrievalSettings | None = None
     is_open: bool = False
     uses_memory: bool = True
-    changed_at: Moment = 0.0
-    own_collection_id: IdOrNone = ""
-    rails: Annotated[str, Within(0, LONGEST_PATH)] = ""
+    changed_at: records.Moment = 0.0
+    own_collection_id: records.IdOrNone = ""
+    rails: Annotated[str, records.Within(0, records.LONGEST_PATH)] = ""
 
     @property
     def has_model(self) -> bool:

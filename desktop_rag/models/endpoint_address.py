@@ -32,10 +32,8 @@ def normalise_base_url(typed: str) -> str:
     """The address without trailing slash and fragment, with a scheme and a lower-case host.
 
     Its query is kept, but KEY_SLOT takes the place of a secret in it: that is the key (`key_in`).
-    Without a scheme, this computer and the local network get http, all others https.
-
-    Raises:
-        AppError: when it is no address, or contains a user name, a password or several keys.
+    Without a scheme, this computer and the local network get http, all others https. AppError when
+    it is no address, or contains a user name, a password or several keys.
     """
     text = typed.strip()
     if not text:

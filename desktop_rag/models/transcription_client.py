@@ -57,8 +57,7 @@ _NO_SPEECH = {"[blank_audio]", "[silence]", "[music]", "(silence)", "[no speech]
 def read_transcript(body: object) -> Transcript:
     """The transcript in an answer: segments with times in seconds; nothing else is trusted.
 
-    Raises:
-        StreamError: when it is none, has no times, or reports an error.
+    StreamError when it is none, has no times, or reports an error.
     """
     if not isinstance(body, dict):
         raise StreamError(Fault.UNREADABLE, "It is no JSON object.")
@@ -140,9 +139,7 @@ class TranscriptionClient:
     ) -> Transcript:
         """What is said in a recording, whose file is called `name`.
 
-        Raises:
-            AppError: for any fault of the server or the network.
-            Cancelled: soon after `cancel` is set.
+        AppError for any fault of the server or the network. Cancelled soon after `cancel` is set.
         """
         key = self._key_of(settings.base_url)
         return self._send(settings, key, name, content, cancel, Purpose.TRANSCRIPTION)

@@ -24,7 +24,7 @@ from desktop_rag.app import Services
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import TokenBook, TokenScope, new_token
 from desktop_rag.features.server.access.user_rights import USER_HEADER
-from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.services import ServerSwitch
 from desktop_rag.features.server.values.access_values import AccessRule, TokenWish
 from tests.servers.rights_app import AUDIENCE, ISSUER, RightsProcess, signed
 
@@ -137,7 +137,7 @@ class TwoUsers:
         self._conversations: list[str] = []
         self._clients = [
             httpx2.Client(
-                base_url=services.wing(ServerServices).switch.address,
+                base_url=services.wing(ServerSwitch).address,
                 headers={"authorization": f"Bearer {_secret(services, seed, scopes)}"},
                 trust_env=False,
                 timeout=60,

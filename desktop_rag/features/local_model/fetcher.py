@@ -72,10 +72,8 @@ def part_of(folder: Path, file: str, sha256: str) -> Path:
 def fetch(repository: str, file: str, folder: Path, cancel: Event, tell: Tell) -> Path:
     """Fetch the file into the folder, or the rest of it; returns its path.
 
-    Raises:
-        AppError: when the host, the network or the disk fails, or the content is not what the host
-            states.
-        Cancelled: soon after `cancel` is set.
+    AppError when the host, the network or the disk fails, or the content is not what the host
+    states. Cancelled soon after `cancel` is set.
     """
     with _disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)

@@ -79,8 +79,7 @@ class ModelHeader:
 def read_header(path: Path) -> ModelHeader:
     """The header of the file, kept in memory until the file changes.
 
-    Raises:
-        AppError: when it can't be read, is no model, or is not whole.
+    AppError when it can't be read, is no model, or is not whole.
     """
     try:
         about = path.stat()

@@ -189,16 +189,8 @@ def web_app(
         *mcp.routes(),
         *AdminRoutes(serving, addresses()).routes(),
     ]
-    app = Starlette(
-        routes=routes,
-        exception_handlers={
-            Refusal: _on_refusal,
-            AppError: _on_error,
-            HTTPException: _on_http_exception,
-            ClientDisconnect: _on_left,
-            Exception: _on_bug,
-        },
-    )
+    faults = (Refusal, AppError, HTTPException, ClientDisconnect, Exception)
+    app = Starlette(routes=routes, exception_handlers=dict.fromkeys(faults, _on_fault))
     app.router.redirect_slashes = False
     guard = RequestGuard(app, addresses, serving.authority.allowed_origins, limits)
     return FilteredApp(guard, serving.chain, serving.workers)
@@ -208,32 +200,23 @@ async def _health(_request: Request) -> Response:
     return JSONResponse({"status": "ok"})
 
 
-async def _on_refusal(_request: Request, exc: Exception) -> Response:
-    assert isinstance(exc, Refusal)
-    return refused(exc)
-
-
-async def _on_error(_request: Request, exc: Exception) -> Response:
-    assert isinstance(exc, AppError)
-    return refused(Refusal.of_error(exc, _UNAVAILABLE))
-
-
-async def _on_http_exception(_request: Request, exc: Exception) -> Response:
-    assert isinstance(exc, HTTPException)
-    response = refused(Refusal(exc.status_code, exc.detail))
-    response.headers.update(exc.headers or {})
-    return response
-
-
-async def _on_left(_request: Request, _exc: Exception) -> Response:
-    # It left while its body was read: nobody gets this.
-    return Response(status_code=_CLIENT_LEFT)
-
-
-async def _on_bug(request: Request, exc: Exception) -> Response:
-    # The path only: a query may hold the signature of a link.
-    log.error("a request to %s failed", request.scope["path"], exc_info=exc)
-    return refused(Refusal(500, "The app made a mistake. Its log says more."))
+async def _on_fault(request: Request, fault: Exception) -> Response:
+    match fault:
+        case Refusal():
+            return refused(fault)
+        case AppError():
+            return refused(Refusal.of_error(fault, _UNAVAILABLE))
+        case HTTPException():
+            response = refused(Refusal(fault.status_code, fault.detail))
+            response.headers.update(fault.headers or {})
+            return response
+        case ClientDisconnect():
+            # It left while its body was read: nobody gets this.
+            return Response(status_code=_CLIENT_LEFT)
+        case _:
+            # The path only: a query may hold the signature of a link.
+            log.error("a request to %s failed", request.scope["path"], exc_info=fault)
+            return refused(Refusal(500, "The app made a mistake. Its log says more."))
 
 
 # What an open socket can't change; everything else holds from the next request on.

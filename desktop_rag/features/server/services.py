@@ -118,7 +118,7 @@ class ServerRecords:
         return usage_since(time.time() - days * _DAY_S, self.log.newest_first())
 
 
-class ServerSwitch:
+class ServerSwitch(WingServices):
     """Turns the server on and off, and holds it while it is on."""
 
     def __init__(self, services: Services) -> None:
@@ -231,19 +231,3 @@ class ServerSwitch:
         if server:
             server.stop()
         self._settings = ServerSettings()
-
-
-class ServerServices(WingServices):
-    """`switch` turns the server on and off."""
-
-    def __init__(self, services: Services) -> None:
-        self.switch = ServerSwitch(services)
-
-    @property
-    def rights_addresses(self) -> tuple[str, ...]:
-        """Where applications are asked what their users may read."""
-        return self.switch.rights_addresses
-
-    def close(self) -> None:
-        """Stop the server."""
-        self.switch.close()

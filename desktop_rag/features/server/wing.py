@@ -30,9 +30,9 @@ def verbs() -> Verbs:
 def follow(services: "Services", settings: "Settings") -> None:
     """Turn the server on or off, or change it."""
     if (services.is_running and settings.server.is_on) or services.has_opened("server"):
-        from desktop_rag.features.server.services import ServerServices
+        from desktop_rag.features.server.services import ServerSwitch
 
-        services.wing(ServerServices).switch.follow(settings)
+        services.wing(ServerSwitch).follow(settings)
 
 
 def join_window(app: "WindowApp") -> None:

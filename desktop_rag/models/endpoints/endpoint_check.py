@@ -42,8 +42,7 @@ def list_models(
 ) -> tuple[ListedModel, ...]:
     """The models that an endpoint offers; ignores the model of the settings.
 
-    Raises:
-        AppError: when it can't be reached or has no such list (`Fault.NOTHING_THERE` and others).
+    AppError when it can't be reached or has no such list (`Fault.NOTHING_THERE` and others).
     """
     with (
         closing(EndpointRequests(endpoint, key, own_server=own_server)) as requests,

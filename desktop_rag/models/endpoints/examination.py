@@ -218,9 +218,7 @@ class Examination:
     def run(self, *, is_asked: bool = False) -> ModelProfile:
         """The profile of the model. Remote ones get long requests only when that `is_asked`.
 
-        Raises:
-            AppError: when the model doesn't answer at all.
-            Cancelled: when the app is closing.
+        AppError when the model doesn't answer at all. Cancelled when the app is closing.
         """
         self._try_answer()
         for look in (

@@ -23,11 +23,7 @@ _DIGITS = 6
 
 
 def listed_models(body: object, shape: ListShape = USUAL_LIST) -> tuple[ListedModel, ...]:
-    """The models in their order, each once.
-
-    Raises:
-        StreamError: when it is no list of models.
-    """
+    """The models in their order, each once. StreamError when it is no list of models."""
     models: dict[str, ListedModel] = {}
     for name, fields in _entries(body, shape):
         models.setdefault(name, _described(name, fields, shape))
@@ -37,8 +33,7 @@ def listed_models(body: object, shape: ListShape = USUAL_LIST) -> tuple[ListedMo
 def stated_tokens(body: object, model: str, shape: ListShape = USUAL_LIST) -> int:
     """The context length that the list states for the model; 0 when it doesn't.
 
-    Raises:
-        StreamError: when it is no list of models.
+    StreamError when it is no list of models.
     """
     stated = (m.context_tokens for m in listed_models(body, shape) if m.name == model)
     return next(stated, 0)
@@ -47,8 +42,7 @@ def stated_tokens(body: object, model: str, shape: ListShape = USUAL_LIST) -> in
 def running_tokens(body: object, model: str, shape: ListShape = USUAL_LIST) -> int:
     """The context length that the server was started with; 0 when the list doesn't state it.
 
-    Raises:
-        StreamError: when it is no list of models.
+    StreamError when it is no list of models.
     """
     for name, fields in _entries(body, shape):
         lengths = (_value_at(fields, path) for path in _RUNNING)

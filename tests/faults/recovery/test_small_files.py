@@ -13,7 +13,7 @@ from desktop_rag.app import Services, build_services
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.features.matrix.bot_settings import BotFile
-from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.services import ServerSwitch
 from tests.asking import ask
 from tests.conftest import FAST_TIMES
 from tests.faults.recovery.small_files import CONTENTS, DAMAGES, fill
@@ -66,7 +66,7 @@ def use(services: Services) -> None:
     with contextlib.suppress(AppError):
         BotFile(home.matrix / "settings.toml").read()
     with contextlib.suppress(AppError):
-        services.wing(ServerServices).switch.close()
+        services.wing(ServerSwitch).close()
     assert not ask(services, "When is the lamp lit?").is_unstored
 
 

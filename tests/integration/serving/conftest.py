@@ -11,7 +11,7 @@ import pytest
 from desktop_rag.app import Services
 from desktop_rag.core.settings import ServerSettings, Settings
 from desktop_rag.features.server.access.access_tokens import TokenBook, TokenScope, new_token
-from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.services import ServerSwitch
 from desktop_rag.features.server.values.access_values import TokenWish
 from tests.conftest import services_over
 from tests.indexed import GoldenLibraries, start
@@ -100,11 +100,11 @@ def serve(indexed: Services) -> Iterator[Serve]:
 
     def begin(**settings: object) -> Server:
         changed = replace(ServerSettings(is_on=True, port=0), **settings)  # type: ignore[arg-type]
-        indexed.wing(ServerServices).switch.apply(changed)
-        return Server(indexed, indexed.wing(ServerServices).switch.address)
+        indexed.wing(ServerSwitch).apply(changed)
+        return Server(indexed, indexed.wing(ServerSwitch).address)
 
     yield begin
-    indexed.wing(ServerServices).switch.close()
+    indexed.wing(ServerSwitch).close()
 
 
 @pytest.fixture

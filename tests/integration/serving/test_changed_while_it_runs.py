@@ -12,7 +12,7 @@ import pytest
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import ServerSettings
 from desktop_rag.features.server.access.access_tokens import TokenScope
-from desktop_rag.features.server.services import ServerServices, ServerSwitch
+from desktop_rag.features.server.services import ServerSwitch
 from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
@@ -25,7 +25,7 @@ _ASKED = {"model": "desktop-rag", "messages": [{"role": "user", "content": "When
 
 
 def switch_of(server: Server) -> ServerSwitch:
-    return server.services.wing(ServerServices).switch
+    return server.services.wing(ServerSwitch)
 
 
 def change(server: Server, **settings: object) -> None:

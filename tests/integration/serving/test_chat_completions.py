@@ -7,7 +7,7 @@ import openai
 import pytest
 
 from desktop_rag.core.conversation import Role
-from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.services import ServerSwitch
 from desktop_rag.features.server.values.access_values import TokenWish
 from tests.asking import answer_of
 from tests.integration.serving.conftest import Server
@@ -101,7 +101,7 @@ def test_a_list_of_the_sources_is_appended_on_request(client: openai.OpenAI) -> 
 @pytest.mark.slow
 def test_a_token_may_want_the_list_of_the_sources_with_every_answer(server: Server) -> None:
     wish = TokenWish("Notepad", ("ask",), lists_sources=True)
-    secret = server.services.wing(ServerServices).switch.records.add_token(wish)
+    secret = server.services.wing(ServerSwitch).records.add_token(wish)
     for said, is_listed in (("", True), ("none", False)):
         headers = {"X-Desktop-Rag-Sources": said} if said else {}
         with server.client(secret, **headers) as client:

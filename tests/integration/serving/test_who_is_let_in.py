@@ -15,7 +15,7 @@ import pytest
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.server.access.access_tokens import TokenBook, TokenScope
 from desktop_rag.features.server.guards import request_guard
-from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.services import ServerSwitch
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 
@@ -283,7 +283,7 @@ def test_open_streams_end_with_the_server(server: Server, endpoint: ChatServer) 
     ):
         lines = answer.iter_lines()
         next(line for line in lines if "The" in line)
-        server.services.wing(ServerServices).switch.close()
+        server.services.wing(ServerSwitch).close()
         with contextlib.suppress(httpx2.HTTPError):
             assert not [line for line in lines if 'finish_reason":"stop' in line]
     assert endpoint.has_lost_client.wait(10)

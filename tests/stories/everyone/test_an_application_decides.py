@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from desktop_rag.features.server.access.user_rights import USER_HEADER
-from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.services import ServerSwitch
 from desktop_rag.features.server.values.access_values import TokenWish
 from tests.servers.rights_app import AUDIENCE, ISSUER, PRIVATE, RightsApp
 from tests.stories.conftest import Person
@@ -43,7 +43,7 @@ def served(person: Person) -> tuple[str, str]:
     """The address of the server, which the person turns on, and the secret of a token."""
     person.opens_settings("Other programs")
     person.clicks("Let other programs ask")
-    server = person.app.services.wing(ServerServices).switch
+    server = person.app.services.wing(ServerSwitch)
     person.waits_until(lambda: bool(server.address))
     return server.address, server.records.add_token(TokenWish("Wiki", ("ask", "read")))
 
@@ -101,7 +101,7 @@ def test_a_filter_of_an_installed_package_is_used(person: Person, package: None)
     address, secret = served(person)
     assert models(address, secret)[0] == 200
     person.clicks("closed")
-    server = person.app.services.wing(ServerServices).switch
+    server = person.app.services.wing(ServerSwitch)
     person.waits_until(lambda: models(address, secret)[0] == 403)
     assert "Closed at night." in models(address, secret)[1]
 
@@ -124,5 +124,5 @@ def test_a_filter_that_is_gone_is_named_and_can_be_left_out(person: Person) -> N
     person.sees("gone (not installed)")
     person.sees("There is no filter “gone”.")
     person.clicks("gone (not installed)")
-    person.waits_until(lambda: bool(person.app.services.wing(ServerServices).switch.address))
-    assert models(person.app.services.wing(ServerServices).switch.address, secret)[0] == 200
+    person.waits_until(lambda: bool(person.app.services.wing(ServerSwitch).address))
+    assert models(person.app.services.wing(ServerSwitch).address, secret)[0] == 200

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLineEdit
 
-from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.services import ServerSwitch
 from tests.stories.conftest import Person
 
 
@@ -29,8 +29,8 @@ def test_a_program_is_let_in_and_turned_away(person: Person) -> None:
     person.opens_settings("Other programs")
     person.sees("No tokens yet.")
     person.clicks("Let other programs ask")
-    person.waits_until(lambda: bool(person.app.services.wing(ServerServices).switch.address))
-    person.sees(f"{person.app.services.wing(ServerServices).switch.address}/v1")
+    person.waits_until(lambda: bool(person.app.services.wing(ServerSwitch).address))
+    person.sees(f"{person.app.services.wing(ServerSwitch).address}/v1")
     person.clicks("Copy")
     address = QGuiApplication.clipboard().text()
     assert urlsplit(address).hostname == "127.0.0.1"
@@ -70,5 +70,5 @@ def test_a_program_is_let_in_and_turned_away(person: Person) -> None:
     assert models(address, secret) == 401
 
     person.clicks("Let other programs ask")
-    person.waits_until(lambda: not person.app.services.wing(ServerServices).switch.address)
+    person.waits_until(lambda: not person.app.services.wing(ServerSwitch).address)
     person.sees("Off")

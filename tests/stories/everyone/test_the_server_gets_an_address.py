@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QSpinBox
 
-from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.services import ServerSwitch
 from tests.stories.conftest import Person
 from tests.unit.serve.certificate_files import certificate_files
 
@@ -39,7 +39,7 @@ def host(person: Person) -> Person:
 
 
 def address_of(person: Person) -> str:
-    return person.app.services.wing(ServerServices).switch.address
+    return person.app.services.wing(ServerSwitch).address
 
 
 def chooses_port(person: Person, port: int) -> None:

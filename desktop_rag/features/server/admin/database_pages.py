@@ -5,17 +5,7 @@ from itertools import islice
 
 from desktop_rag.activity.activity import EventFilter
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Outcome
-from desktop_rag.core.server_state import (
-    INDEX_HINTS,
-    STATEMENTS_HINT,
-    STATEMENTS_TITLE,
-    IndexState,
-    PartSize,
-    ServerState,
-    VectorIndex,
-    replica_in_words,
-    size_in_words,
-)
+from desktop_rag.core import server_state
 from desktop_rag.features.server.admin import page_parts as parts
 from desktop_rag.features.server.admin.page_parts import Shown, Visit, page
 from desktop_rag.features.server.html_writer import Child, Html, joined, tag
@@ -29,12 +19,12 @@ from desktop_rag.features.server.values.usage_figures import (
 from desktop_rag.ingest.library import Library
 
 _TONES = {
-    IndexState.READY: "good",
-    IndexState.BUILDING: "wait",
-    IndexState.MISSING: "bad",
-    IndexState.STALE: "bad",
-    IndexState.NOT_NEEDED: "",
-    IndexState.IMPOSSIBLE: "",
+    server_state.IndexState.READY: "good",
+    server_state.IndexState.BUILDING: "wait",
+    server_state.IndexState.MISSING: "bad",
+    server_state.IndexState.STALE: "bad",
+    server_state.IndexState.NOT_NEEDED: "",
+    server_state.IndexState.IMPOSSIBLE: "",
 }
 _SEARCHES_NOTE = (
     "The slowest searches of this program in the last 24 hours, since it started. What was asked"
@@ -65,7 +55,7 @@ class DatabaseAdmin:
             ),
             parts.section("Size", _sizes(state)),
             parts.section("Indexes", _indexes(state.indexes), _postings(state)),
-            parts.section("Replica", tag("p", replica_in_words(state.replica)))
+            parts.section("Replica", tag("p", server_state.replica_in_words(state.replica)))
             if state.replica
             else "",
             parts.section("Slow searches", parts.note(_SEARCHES_NOTE), _searches(state)),
@@ -74,25 +64,25 @@ class DatabaseAdmin:
         return Shown("Database", body)
 
 
-def _figures(state: ServerState) -> Html:
+def _figures(state: server_state.ServerState) -> Html:
     used = state.connections
     return parts.figures(
-        (size_in_words(state.size_bytes), "with indexes"),
+        (server_state.size_in_words(state.size_bytes), "with indexes"),
         (f"{used.all:,} of {used.most:,}", "connections"),
         (f"{used.own:,}", "of the library's role"),
         (f"{state.searched:,}", "searches in 24 hours"),
     )
 
 
-def _sizes(state: ServerState) -> Html:
+def _sizes(state: server_state.ServerState) -> Html:
     most = max((_size(part) for part in state.parts), default=0) or 1
     rows = [
         (
             part.name,
             f"{part.rows:,}",
-            size_in_words(part.table_bytes),
-            size_in_words(part.index_bytes),
-            joined(f"{size_in_words(_size(part))} ", parts.bar(_size(part) / most)),
+            server_state.size_in_words(part.table_bytes),
+            server_state.size_in_words(part.index_bytes),
+            joined(f"{server_state.size_in_words(_size(part))} ", parts.bar(_size(part) / most)),
         )
         for part in state.parts
     ]
@@ -100,18 +90,18 @@ def _sizes(state: ServerState) -> Html:
     return parts.table(heads, rows, empty="There are no tables.")
 
 
-def _size(part: PartSize) -> int:
+def _size(part: server_state.PartSize) -> int:
     return part.table_bytes + part.index_bytes
 
 
-def _indexes(indexes: Sequence[VectorIndex]) -> Html:
+def _indexes(indexes: Sequence[server_state.VectorIndex]) -> Html:
     rows = [
         (
             index.model,
             f"{index.vectors:,}",
             _state(index),
-            size_in_words(index.size_bytes) if index.size_bytes else "–",
-            tag("small", INDEX_HINTS[index.state]),
+            server_state.size_in_words(index.size_bytes) if index.size_bytes else "–",
+            tag("small", server_state.INDEX_HINTS[index.state]),
         )
         for index in indexes
     ]
@@ -119,14 +109,14 @@ def _indexes(indexes: Sequence[VectorIndex]) -> Html:
     return parts.table(heads, rows, empty="No model has vectors yet.")
 
 
-def _state(index: VectorIndex) -> Child:
+def _state(index: server_state.VectorIndex) -> Child:
     shown = parts.chip(index.state.value, _TONES[index.state])
     if index.share is None:
         return shown
     return joined(shown, f" {index.share:.0%} ", parts.bar(index.share))
 
 
-def _postings(state: ServerState) -> Html:
+def _postings(state: server_state.ServerState) -> Html:
     postings = state.postings
     said = (
         f"Index of words: {postings.merged:,} postings are merged and {postings.unmerged:,} wait"
@@ -136,14 +126,14 @@ def _postings(state: ServerState) -> Html:
     return parts.note(said)
 
 
-def _searches(state: ServerState) -> Html:
+def _searches(state: server_state.ServerState) -> Html:
     rows = [(parts.when(s.at), s.kind, f"{s.milliseconds:,.0f} ms") for s in state.searches]
     return parts.table(("When", "Searched by", "Time"), rows, empty="Nothing was searched yet.")
 
 
-def _statements(state: ServerState) -> Sequence[Html]:
+def _statements(state: server_state.ServerState) -> Sequence[Html]:
     if state.statements is None:
-        return [tag("p", STATEMENTS_TITLE), parts.note(STATEMENTS_HINT)]
+        return [tag("p", server_state.STATEMENTS_TITLE), parts.note(server_state.STATEMENTS_HINT)]
     rows = [
         (tag("code", s.text), f"{s.mean_ms:,.1f} ms", f"{s.slowest_ms:,.1f} ms", f"{s.calls:,}")
         for s in state.statements

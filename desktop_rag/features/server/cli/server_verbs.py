@@ -21,7 +21,7 @@ from desktop_rag.features.server.access.access_tokens import (
     TokenScope,
     new_token,
 )
-from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.services import ServerSwitch
 from desktop_rag.features.server.values.access_values import (
     ALGORITHMS,
     USUAL_ALGORITHMS,
@@ -99,12 +99,12 @@ def _serve(arguments: argparse.Namespace) -> int:
             say(f"Warning: {warning}")
         services.library.start()
         services.chat.warm_up()
-        services.wing(ServerServices).switch.hold(settings)
+        services.wing(ServerSwitch).hold(settings)
         if not TokenBook(services.home.tokens).all():
             say("There are no tokens yet: make one with “desktop-rag token add NAME”.")
         collections = SmallCollections()
         with closing(answer_others(services, ended.set)), closing(collections):
-            say(f"Serving at {services.wing(ServerServices).switch.address}. Ctrl+C ends it.")
+            say(f"Serving at {services.wing(ServerSwitch).address}. Ctrl+C ends it.")
             # Streams would wait while all garbage is collected.
             collections.start()
             while not ended.wait(EVERY_S):

@@ -11,15 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from desktop_rag.activity.event_files import EventFiles, LogLimits
-from desktop_rag.core.conversation import (
-    AnswerChanged,
-    AnswerDone,
-    AnswerRestated,
-    Message,
-    MessageState,
-    TextDelta,
-    ThinkingDelta,
-)
+from desktop_rag.core import conversation
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.markup.inert_markdown import InertStream, inert
 from desktop_rag.features.server.access.access_tokens import TokenUses
@@ -125,8 +117,8 @@ class LogFilter(RequestFilter):
         """Note the answer, or why there is none."""
         with closing(events):
             for event in events:
-                if isinstance(event, AnswerDone):
-                    if event.message.state is MessageState.FAILED:
+                if isinstance(event, conversation.AnswerDone):
+                    if event.message.state is conversation.MessageState.FAILED:
                         asked.caller.exchange.refusal = event.message.error_title
                     asked.caller.exchange.answer_chars = len(event.message.text)
                     if self._keeps_text():
@@ -191,24 +183,26 @@ def _inert(events: AnswerEvents) -> AnswerEvents:
     text, thinking = InertStream(), InertStream()
     for event in events:
         match event:
-            case TextDelta():
-                yield TextDelta(text.add(event.text))
-            case ThinkingDelta():
-                yield ThinkingDelta(thinking.add(event.text))
-            case AnswerRestated():
+            case conversation.TextDelta():
+                yield conversation.TextDelta(text.add(event.text))
+            case conversation.ThinkingDelta():
+                yield conversation.ThinkingDelta(thinking.add(event.text))
+            case conversation.AnswerRestated():
                 text, thinking = InertStream(), InertStream()
-                yield AnswerRestated(text.add(event.text), thinking.add(event.thinking))
-            case AnswerDone():
+                yield conversation.AnswerRestated(
+                    text.add(event.text), thinking.add(event.thinking)
+                )
+            case conversation.AnswerDone():
                 if rest := text.end():
-                    yield TextDelta(rest)
-                yield AnswerDone(inert_message(event.message))
-            case AnswerChanged():
-                yield AnswerChanged(inert_message(event.message))
+                    yield conversation.TextDelta(rest)
+                yield conversation.AnswerDone(inert_message(event.message))
+            case conversation.AnswerChanged():
+                yield conversation.AnswerChanged(inert_message(event.message))
             case _:
                 yield event
 
 
-def inert_message(message: Message) -> Message:
+def inert_message(message: conversation.Message) -> conversation.Message:
     """The message with nothing that loads in what a model wrote."""
     claims = [
         replace(c, checked=replace(c.checked, claim=inert(c.checked.claim)), reason=inert(c.reason))

@@ -48,10 +48,10 @@ def join(app: "WindowApp") -> None:
 
     def page() -> "QWidget":
         from desktop_rag.features.server.mcp_programs.program_setup import ProgramFiles
-        from desktop_rag.features.server.services import ServerServices
+        from desktop_rag.features.server.services import ServerSwitch
         from desktop_rag.features.server.ui.programs_page import MCPSection, ProgramsPage
 
-        switch = app.services.wing(ServerServices).switch
+        switch = app.services.wing(ServerSwitch)
         made = ProgramsPage(app.bridge, switch, app.window.settings, app.theme)
         made.column.addWidget(MCPSection(app.bridge, ProgramFiles()))
         return made

@@ -45,22 +45,9 @@ from desktop_rag.features.shared_library.postgres.search.server_vectors import (
     index_name,
 )
 from desktop_rag.features.shared_library.postgres.server_check import slow_statements
+from desktop_rag.store.contract import inspection
 from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.engine import Engine, EngineOpener, assembled
-from desktop_rag.store.contract.inspection import (
-    DOCUMENTS_OF_SOURCES,
-    MESSAGES_OF_CHATS,
-    PARTS_OF_DOCUMENTS,
-    PASSAGES_OF_DOCUMENTS,
-    SOURCES_OF_COLLECTIONS,
-    Discrepancy,
-    IndexRepair,
-    Inspection,
-    JournalState,
-    Rule,
-    broken,
-    count_of,
-)
 from desktop_rag.store.contract.precious import Entry, Plan, PreciousStore
 from desktop_rag.store.contract.precious_rows import (
     IMAGE,
@@ -138,22 +125,22 @@ _MISCOUNTED = (
     " WHERE chunk_count <> coalesce(found, 0)"
 )
 _RULES = (
-    DOCUMENTS_OF_SOURCES,
-    PARTS_OF_DOCUMENTS,
-    PASSAGES_OF_DOCUMENTS,
-    Rule("documents with other passages than counted", _MISCOUNTED),
-    Rule(
+    inspection.DOCUMENTS_OF_SOURCES,
+    inspection.PARTS_OF_DOCUMENTS,
+    inspection.PASSAGES_OF_DOCUMENTS,
+    inspection.Rule("documents with other passages than counted", _MISCOUNTED),
+    inspection.Rule(
         "postings without a passage",
         "(SELECT DISTINCT chunk_id FROM postings) p WHERE NOT EXISTS"
         " (SELECT 1 FROM chunks c WHERE c.chunk_id = p.chunk_id)",
     ),
-    Rule("documents outside the collection of their folder", f"({_ELSEWHERE}) m"),
-    SOURCES_OF_COLLECTIONS,
-    MESSAGES_OF_CHATS,
+    inspection.Rule("documents outside the collection of their folder", f"({_ELSEWHERE}) m"),
+    inspection.SOURCES_OF_COLLECTIONS,
+    inspection.MESSAGES_OF_CHATS,
 )
 
 
-class ServerInspection(Inspection):
+class ServerInspection(inspection.Inspection):
     """Checks the rules of a library; writes only in `repair`."""
 
     def __init__(self, database: ServerDatabase, content: ServerContent) -> None:
@@ -161,9 +148,9 @@ class ServerInspection(Inspection):
         self._database = database
         self._content = content
 
-    def discrepancies(self, may_go_on: Callable[[], bool]) -> list[Discrepancy]:
+    def discrepancies(self, may_go_on: Callable[[], bool]) -> list[inspection.Discrepancy]:
         with self._database.snapshot(of_primary=True) as snapshot:
-            return broken(snapshot.con, _RULES, may_go_on)
+            return inspection.broken(snapshot.con, _RULES, may_go_on)
 
     def waiting_contents(self) -> int:
         with self._database.snapshot(of_primary=True) as snapshot:
@@ -175,16 +162,16 @@ class ServerInspection(Inspection):
                 for (number,) in models
             )
             contents = f"SELECT DISTINCT content_hash FROM chunks WHERE true{lacking}"
-            return count_of(con, f"({contents}) c")
+            return inspection.count_of(con, f"({contents}) c")
 
-    def journal(self) -> JournalState:
+    def journal(self) -> inspection.JournalState:
         with self._database.read() as con:
             [(number,)] = con.execute("SELECT generation FROM library_state").fetchall()
-        return JournalState(int(number), None)
+        return inspection.JournalState(int(number), None)
 
-    def repair(self) -> IndexRepair:
+    def repair(self) -> inspection.IndexRepair:
 
-        def work(con: ServerConnection) -> IndexRepair:
+        def work(con: ServerConnection) -> inspection.IndexRepair:
             removed = con.execute(
                 "DELETE FROM documents WHERE source_id NOT IN (SELECT source_id FROM sources)"
                 " OR parent_id <> '' AND parent_id NOT IN (SELECT document_id FROM documents)"
@@ -204,7 +191,7 @@ class ServerInspection(Inspection):
                 " WHERE document_id = ANY (?::text[])",
                 [ids],
             )
-            return IndexRepair(removed, len(ids))
+            return inspection.IndexRepair(removed, len(ids))
 
         return self._database.write(work)
 

@@ -463,10 +463,8 @@ class ChatClient:
 
         The request is retried only before any part of the answer has arrived: in another shape if
         the server rejects this one, or after a pause of a few seconds, reported in a status, if the
-        server asks to wait, fails or can't be reached.
-
-        Raises:
-            AppError: for any fault of the endpoint or the network, also in mid-stream.
+        server asks to wait, fails or can't be reached. AppError for any fault of the endpoint or
+        the network, also in mid-stream.
         """
         with self._priority.answering():
             yield from self._stream(turns, cancel, tools, schema)

@@ -73,8 +73,7 @@ def reason_in(written: str) -> str:
 def check_ending(reason: str, *, has_answer: bool, has_calls: bool = False) -> None:
     """Check that an answer that ended with this reason is whole; it may end with tool calls.
 
-    Raises:
-        StreamError: when it is not, or for an unknown reason: a cut answer must not look complete.
+    StreamError when it is not, or for an unknown reason: a cut answer must not look complete.
     """
     if not reason:
         raise StreamError(Fault.CUT)
@@ -252,9 +251,8 @@ class EventDecoder:
     def feed(self, chunk: bytes, *, is_last: bool = False) -> Iterator[StreamPart]:
         """The parts of the events that this chunk completes, [DONE] included.
 
-        Raises:
-            StreamError: for a web page, an event without end, one that is not JSON, or an error
-                that the server reports in the stream.
+        StreamError for a web page, an event without end, one that is not JSON, or an error that the
+        server reports in the stream.
         """
         lines = self._decode(chunk, is_last).split("\n")
         for line in lines[:-1]:
@@ -327,11 +325,7 @@ class EventDecoder:
 
 
 def load_json(text: str | bytes) -> object:
-    """Parse JSON from a server.
-
-    Raises:
-        StreamError: when it is invalid, or nested too deeply.
-    """
+    """Parse JSON from a server. StreamError when it is invalid, or nested too deeply."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as exc:
@@ -339,11 +333,7 @@ def load_json(text: str | bytes) -> object:
 
 
 def read_whole(parts: Iterable[bytes]) -> bytes:
-    """The body of an answer that is not streamed.
-
-    Raises:
-        StreamError: when it is too large.
-    """
+    """The body of an answer that is not streamed. StreamError when it is too large."""
     body = bytearray()
     for part in parts:
         body += part
@@ -355,8 +345,7 @@ def read_whole(parts: Iterable[bytes]) -> bytes:
 def read_completion(body: bytes) -> StreamPart:
     """The answer of a server that sends it whole although a stream was requested.
 
-    Raises:
-        StreamError: when it is no completion, or reports an error.
+    StreamError when it is no completion, or reports an error.
     """
     completion = load_json(body)
     piece = read_event(completion)
@@ -370,8 +359,7 @@ def read_completion(body: bytes) -> StreamPart:
 def read_event(event: object) -> StreamPart:
     """The content of a chunk or of a whole completion; what is unknown is ignored.
 
-    Raises:
-        StreamError: when it reports an error.
+    StreamError when it reports an error.
     """
     if is_error(event):
         raise StreamError(Fault.FAILED, *server_message(event))

@@ -87,8 +87,7 @@ def without_encoding(headers: Headers) -> list[tuple[bytes, bytes]]:
 def decoded(parts: Iterable[bytes], encodings: Sequence[str]) -> Iterator[bytes]:
     """The body in pieces of at most 64 KB, read as the caller iterates.
 
-    Raises:
-        StreamError: when it is not compressed as it says, or in an unknown way without saying so.
+    StreamError when it is not compressed as it says, or in an unknown way without saying so.
     """
     for _ in encodings:
         parts = _inflated(parts)
@@ -148,8 +147,7 @@ _IMPORTING = threading.Lock()
 def open_client(endpoint: EndpointSettings, key: str, interruption: Interruption) -> "OpenAI":
     """A client for the endpoint. It connects when first used and must be closed.
 
-    Raises:
-        AppError: for an address, key or proxy that cannot be used.
+    AppError for an address, key or proxy that cannot be used.
     """
     # Two threads that import it at once may each see a part of it.
     with _IMPORTING:
@@ -222,8 +220,7 @@ class EndpointTransport(httpx2.BaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """One exchange; the body is read as the caller iterates.
 
-        Raises:
-            StreamError: when the answer is compressed in a way that can't be read.
+        StreamError when the answer is compressed in a way that can't be read.
         """
         url = request.url
         answer = self._pool.handle_request(

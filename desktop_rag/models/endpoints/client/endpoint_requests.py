@@ -97,11 +97,7 @@ class StreamPace:
         return self._first_at is not None
 
     def receive(self, size_bytes: int, now: float) -> None:
-        """Record bytes, whatever they contain.
-
-        Raises:
-            StreamError: when there was no text for too long.
-        """
+        """Record bytes, whatever they contain. StreamError when there was no text for too long."""
         self._bytes += size_bytes
         if self._bytes > _MOST_BYTES_WITHOUT_TEXT:
             raise StreamError(Fault.SLOW)
@@ -123,8 +119,7 @@ class StreamPace:
     def hear(self, text: str, now: float) -> None:
         """Record a piece of the answer or the thinking.
 
-        Raises:
-            StreamError: when the text repeats itself.
+        StreamError when the text repeats itself.
         """
         if not text.strip():
             return
@@ -260,8 +255,7 @@ _MOST_BLANK_BYTES = 1 << 20
 def read_beginning(take: Callable[[], bytes | None]) -> list[bytes]:
     """The first chunk that isn't blank, if one comes soon; `take` returns None after the last.
 
-    Raises:
-        StreamError: when the connection ends before; then nothing was lost.
+    StreamError when the connection ends before; then nothing was lost.
     """
     blank_bytes = 0
     try:

@@ -92,9 +92,7 @@ class Allowances:
         """Count a request of this many tokens and return 0, or the seconds to wait before it.
 
         A patient request waits as long as necessary, and leaves half of each limit to others.
-
-        Raises:
-            AppError: when the wait is long, or the daily limit is reached.
+        AppError when the wait is long, or the daily limit is reached.
         """
         if not _is_limited(endpoint):
             self._note(endpoint, tokens)

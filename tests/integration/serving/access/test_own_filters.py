@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.services import ServerSwitch
 from tests.integration.serving.conftest import Serve, Server
 from tests.integration.serving.test_parameters import PIXEL
 from tests.servers.chat_server import ChatServer
@@ -137,7 +137,7 @@ def test_a_filter_refuses_requests_questions_and_answers_in_its_own_words(
     assert "Not about dusk." in ask(server)[1]
     endpoint.answer = "At noon [1]."
     assert ask(server)[0] == 200
-    server.services.wing(ServerServices).switch.close()
+    server.services.wing(ServerSwitch).close()
     assert sys.modules["ratings_filters"].seen[0] == (
         "/v1/chat/completions", 403, "Closed at night.",
     )  # fmt: skip
@@ -183,7 +183,7 @@ def test_a_filter_that_fails_at_the_end_is_loud_and_harmless(
     ask(server)
     sys.modules["ratings_filters"].Failing.step = "finish"
     assert ask(server)[0] == 200
-    server.services.wing(ServerServices).switch.close()
+    server.services.wing(ServerSwitch).close()
     assert any("failing" in r.message for r in caplog.records if r.levelno == logging.ERROR)
     caplog.clear()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.features.server.filters.standard_filters import RequestLog
-from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.services import ServerSwitch
 from desktop_rag.features.server.values.usage_figures import RequestRecord
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
@@ -23,7 +23,7 @@ def ask(server: Server, secret: str, **given: object) -> int:
 
 def logged(server: Server) -> list[RequestRecord]:
     """The records, the oldest first, once the server has ended and all of them are written."""
-    server.services.wing(ServerServices).switch.close()
+    server.services.wing(ServerSwitch).close()
     return list(RequestLog(server.services.home.requests).newest_first())[::-1]
 
 

@@ -38,18 +38,9 @@ from desktop_rag.features.shared_library.postgres.documents.collection_vectors i
     places_of,
     tables_of,
 )
+from desktop_rag.store.contract import documents
 from desktop_rag.store.contract.chunks import ALL_CHUNKS, ChunkStore, Coverage
 from desktop_rag.store.contract.database import key_of
-from desktop_rag.store.contract.documents import (
-    CHUNK,
-    DocumentClaims,
-    DocumentContent,
-    Family,
-    IndexingOutcome,
-    StagedOutcomes,
-    chunk_from,
-    chunk_rows,
-)
 from desktop_rag.store.contract.vectors import vector_table
 
 # Chunks whose terms are in memory at once.
@@ -64,18 +55,18 @@ def signed_key(term: str) -> int:
 
 
 @dataclass
-class _Outcomes(StagedOutcomes):
+class _Outcomes(documents.StagedOutcomes):
     """Outcomes to be stored in one transaction, whatever their size."""
 
     stored_terms: dict[str, int]
 
-    def insert(self, con: ServerConnection, families: Sequence[Family]) -> None:
+    def insert(self, con: ServerConnection, families: Sequence[documents.Family]) -> None:
         with_chunks = [o for family in families for o in family if o.chunks]
         if with_chunks:
             _insert_content(con, with_chunks, self.stored_terms)
 
 
-class ServerContent(DocumentContent):
+class ServerContent(documents.DocumentContent):
     """Texts, chunks and postings of the documents of a library."""
 
     def __init__(self, database: ServerDatabase) -> None:
@@ -84,7 +75,7 @@ class ServerContent(DocumentContent):
         self._stored_terms: dict[str, int] = {}
 
     @contextmanager
-    def staged(self, outcomes: Sequence[IndexingOutcome]) -> Generator[_Outcomes]:
+    def staged(self, outcomes: Sequence[documents.IndexingOutcome]) -> Generator[_Outcomes]:
         """Prepares nothing: transactions of the server may be large."""
         yield _Outcomes(list(outcomes), self._stored_terms)
 
@@ -113,9 +104,10 @@ class ServerContent(DocumentContent):
 
     def chunks_of(self, con: ServerConnection, document_id: str) -> list[Chunk]:
         rows = con.execute(
-            f"SELECT {CHUNK} FROM chunks WHERE document_id = ? ORDER BY position", [document_id]
+            f"SELECT {documents.CHUNK} FROM chunks WHERE document_id = ? ORDER BY position",
+            [document_id],
         ).fetchall()
-        return list(map(chunk_from, rows))
+        return list(map(documents.chunk_from, rows))
 
     def purge_orphans(self, con: ServerConnection) -> int:
         """Remove content without a document; returns the number of chunks removed."""
@@ -131,7 +123,9 @@ class ServerContent(DocumentContent):
 
 
 def _insert_content(
-    con: ServerConnection, outcomes: Sequence[IndexingOutcome], stored_terms: dict[str, int]
+    con: ServerConnection,
+    outcomes: Sequence[documents.IndexingOutcome],
+    stored_terms: dict[str, int],
 ) -> None:
     """Store text, places, chunks and postings, with consecutive chunk ids."""
     count = sum(len(item.chunks) for item in outcomes)
@@ -151,7 +145,7 @@ def _insert_content(
     ids = (item.document.document_id for item in outcomes)
     owner_of = dict(zip(ids, owners, strict=True))
     tables = tables_of(con)
-    rows = chunk_rows(outcomes)
+    rows = documents.chunk_rows(outcomes)
     while part := list(islice(rows, _SLICE)):
         placed = [owner_of[document_id] for document_id, _, _ in part]
         used = {term for _, _, count in part for term in count}
@@ -295,7 +289,7 @@ class _Held:
     closing: ExitStack
 
 
-class ServerClaims(DocumentClaims):
+class ServerClaims(documents.DocumentClaims):
     """The claims of this process."""
 
     def __init__(self, database: ServerDatabase) -> None:
