@@ -10,8 +10,9 @@ from typing import Any, cast
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.rails.actions.action_calls import ActionResult, CallOutcome
 from desktop_rag.features.rails.actions.rails_world import Changes
-from desktop_rag.features.rails.language.expression_syntax import Constant, Text
-from desktop_rag.features.rails.language.flow_program import Program, Run
+from desktop_rag.features.rails.language.expression_values import constant_in
+from desktop_rag.features.rails.language.flow_program import Program
+from desktop_rag.features.rails.language.flow_syntax import Execute
 from desktop_rag.features.rails.rail_events import (
     ActionFinished,
     ActionStatus,
@@ -73,12 +74,10 @@ def _written(program: Program, action: str) -> Iterator[str]:
     """The values that the flows themselves give to the action."""
     for flow in program.flows.values():
         for instruction in flow.instructions:
-            if isinstance(instruction, Run) and instruction.action == action:
+            if isinstance(instruction, Execute) and instruction.action == action:
                 for _, value in instruction.arguments:
-                    if isinstance(value, Text) and not {"$", "{"} & {*value.text}:
-                        yield _plain(value.text)
-                    elif isinstance(value, Constant):
-                        yield str(value.value)
+                    if (text := constant_in(value)) is not None:
+                        yield _plain(text)
 
 
 def _texts(values: object) -> Iterator[str]:

@@ -1,24 +1,17 @@
-"""Evaluates expressions: runs no other code, and bounds the size of values. Any thread."""
+"""Evaluates expressions as they were parsed: runs no other code, and bounds the size of values.
+
+Any thread.
+"""
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from desktop_rag.features.rails.language.expression_syntax import (
-    Attribute,
-    Call,
-    Choice,
-    Collection,
-    Comparison,
-    Constant,
-    Expression,
-    Index,
-    Operation,
-    Text,
-    Variable,
-)
+from lark import Token, Tree
 
+# A node of the parser's tree.
+Expression = Tree[Token]
 # What a variable may hold: what JSON has.
 Value = Any
 MOST_CHARACTERS = 200_000
@@ -81,38 +74,89 @@ def as_text(value: Value) -> str:
     return str(int(value) if is_whole else value)
 
 
-def _value(  # noqa: C901, PLR0911  one case for each kind
-    expression: Expression, context: Mapping[str, Value]
+def given_text(text: str) -> Expression:
+    """The expression of a text that is written nowhere; `$name` in it stands for a variable."""
+    return Tree("text", [Token("TEXT", text)])
+
+
+def constant_in(expression: Expression) -> str | None:
+    """The text of what is the same in every context; None for anything else."""
+    kind, [first, *_] = expression.data, (*expression.children, "")
+    if kind in _TEXTS:
+        text = _TEXTS[kind](str(first))
+        return None if {"$", "{"} & {*text} else text
+    is_constant = kind == "number" or kind in _CONSTANTS
+    return str(_value(expression, {})) if is_constant else None
+
+
+def unquoted(written: str) -> str:
+    """The text between quotation marks."""
+    marks = 3 if written.startswith('"""') else 1
+    inside = written[marks:-marks]
+    return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), inside)
+
+
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t"}
+_CONSTANTS = {"true": True, "false": False, "none": None}
+_TEXTS: dict[str, Callable[[str], str]] = {"string": unquoted, "text": str}
+
+
+def _value(  # noqa: C901, PLR0911, PLR0912  one case for each kind
+    node: Expression, context: Mapping[str, Value]
 ) -> Value:
-    match expression:
-        case Constant(value):
-            return value
-        case Text(text):
-            return fill_in(text, context)
-        case Variable(name):
-            return context.get(name)
-        case Attribute(inner, name):
-            return _entry(_value(inner, context), name)
-        case Index(inner, index):
-            return _value(inner, context)[_value(index, context)]
-        case Call(name, arguments, is_method):
-            functions = _METHODS if is_method else _FUNCTIONS
-            if name not in functions:
-                raise ExpressionError(f"There is no function “{name}”.")
-            return functions[name](*(_value(argument, context) for argument in arguments))
-        case Operation(sign, operands):
-            return _operation(sign, operands, context)
-        case Comparison(signs, operands):
-            values = [_value(operand, context) for operand in operands]
-            pairs = zip(signs, values, values[1:], strict=False)
-            return all(_COMPARISONS[sign](left, right) for sign, left, right in pairs)
-        case Choice(condition, then, otherwise):
-            return _value(then if _value(condition, context) else otherwise, context)
-        case Collection(values, keys):
-            listed = [_value(value, context) for value in values]
-            if keys is None:
-                return listed
-            return {str(_value(k, context)): v for k, v in zip(keys, listed, strict=True)}
+    kind, words = (
+        str(node.data),
+        [str(child) for child in node.children if isinstance(child, Token)],
+    )
+    inner = [child for child in node.children if isinstance(child, Tree)]
+    if kind in _CONSTANTS:
+        return _CONSTANTS[kind]
+    if kind in _TEXTS:
+        return fill_in(_TEXTS[kind](words[0]), context)
+    if kind in ("and_", "or_"):
+        value = None
+        for operand in inner:
+            value = _value(operand, context)
+            if bool(value) is (kind == "or_"):
+                break
+        return value
+    if kind == "choice":
+        then, condition, otherwise = inner
+        return _value(then if _value(condition, context) else otherwise, context)
+    if kind == "compare":
+        signs = [" ".join(map(str, sign.children)) for sign in inner[1::2]]
+        values = [_value(operand, context) for operand in inner[::2]]
+        pairs = zip(signs, values, values[1:], strict=False)
+        return all(_COMPARISONS[sign](left, right) for sign, left, right in pairs)
+    if kind == "dict_":
+        parts = [
+            [_value(p, context) for p in pair.children if isinstance(p, Tree)] for pair in inner
+        ]
+        return {str(key): value for key, value in parts}
+    values = [_value(child, context) for child in inner]
+    match kind:
+        case "variable":
+            return context.get(words[0][1:])
+        case "number":
+            return float(words[0]) if "." in words[0] else int(words[0][:30])
+        case "attribute":
+            return _entry(values[0], words[0])
+        case "index":
+            return values[0][values[1]]
+        case "method" | "function":
+            functions = _METHODS if kind == "method" else _FUNCTIONS
+            if words[0] not in functions:
+                raise ExpressionError(f"There is no function “{words[0]}”.")
+            return functions[words[0]](*values)
+        case "not_":
+            return not values[0]
+        case "negative":
+            return -values[0]
+        case "binary":
+            return _operation(words[0], *values)
+        case _:
+            return values
 
 
 def _entry(value: Value, name: str) -> Value:
@@ -124,23 +168,10 @@ def _entry(value: Value, name: str) -> Value:
     return cast("Mapping[str, Value]", value).get(name)
 
 
-def _operation(sign: str, operands: Sequence[Expression], context: Mapping[str, Value]) -> Value:
-    if sign in ("and", "or"):
-        value = None
-        for operand in operands:
-            value = _value(operand, context)
-            if bool(value) is (sign == "or"):
-                break
-        return value
-    values = [_value(operand, context) for operand in operands]
-    if sign == "not":
-        return not values[0]
-    if len(values) == 1:
-        return -values[0]
-    left, right = values
+def _operation(sign: str, left: Value, right: Value) -> Value:
     if sign == "%" and not isinstance(left, int | float):
         raise ExpressionError("`%` is for numbers.")
-    if sign == "*" and not all(isinstance(value, int | float) for value in values):
+    if sign == "*" and not all(isinstance(value, int | float) for value in (left, right)):
         raise ExpressionError("`*` is for numbers.")
     if sign == "+" and isinstance(left, str) != isinstance(right, str):
         left, right = as_text(left), as_text(right)

@@ -4,38 +4,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from desktop_rag.features.rails.language import flow_syntax as syntax
-from desktop_rag.features.rails.language.expression_syntax import Text
+from desktop_rag.features.rails.language.expression_values import given_text
 from desktop_rag.features.rails.language.flow_program import (
     End,
-    Enter,
     Flow,
     Halt,
     Instruction,
     Jump,
-    Make,
     Pattern,
     Program,
-    Put,
-    Run,
     Say,
     Test,
     Wait,
 )
 from desktop_rag.features.rails.language.flow_syntax import FlowSyntaxError
 
-# Names of events and of their fields as configurations for NeMo Guardrails write them.
-_EVENT_NAMES = {
-    "UtteranceUserActionFinished": "user_said",
-    "UserMessage": "user_said",
-    "UserIntent": "user_intent",
-    "BotIntent": "bot_intent",
-    "StartUtteranceBotAction": "bot_said",
-    "StartInternalSystemAction": "start_action",
-    "InternalSystemActionFinished": "action_finished",
-    "ContextUpdate": "context_update",
-    "Listen": "listen",
-}
-_FIELD_NAMES = {"final_transcript": "content", "text": "content", "script": "content"}
 # A flow that begins with one of these waits for the user; all others are reactions.
 _FROM_USER = {"user_said", "user_intent"}
 
@@ -59,17 +42,12 @@ def compile_flows(
     return Program(flows, _user_forms(files), _bot_texts(library, files), tuple(written))
 
 
-def event_name(name: str) -> str:
-    """Our name of an event."""
-    return _EVENT_NAMES.get(name, name)
-
-
 def _user_forms(files: Sequence[syntax.FlowFile]) -> Mapping[str, tuple[str, ...]]:
     """The examples of each form, including those that only flows name."""
     found: dict[str, tuple[str, ...]] = {}
     for file in files:
         for form in file.user_forms:
-            found[form.form] = (*found.get(form.form, ()), *form.examples)
+            found[form.form] = (*found.get(form.form, ()), *form.texts)
     for said in _said_in(files, syntax.UserSays):
         form = said.form or "".join(said.texts[:1])
         if form:
@@ -143,7 +121,7 @@ def _opening_first(body: syntax.Block) -> syntax.Block:
 
 def _check_calls(flows: Mapping[str, Flow]) -> None:
     for flow in flows.values():
-        calls = (found for found in flow.instructions if isinstance(found, Enter))
+        calls = (found for found in flow.instructions if isinstance(found, syntax.Do))
         for name in (call.flow for call in calls):
             if name not in flows and not name.startswith("$"):
                 problem = f"There is no subflow “{name}”."
@@ -173,7 +151,7 @@ class _Writer:
         for statement in block:
             self._statement(statement)
 
-    def _statement(self, statement: syntax.Statement) -> None:  # noqa: C901  one case for each
+    def _statement(self, statement: syntax.Statement) -> None:
         if self._is_opening:
             self._is_opening = False
             if pattern := _opening(statement):
@@ -184,14 +162,8 @@ class _Writer:
                 self._add(Say(_form(said), instruction))
             case syntax.UserSays() | syntax.EventSeen():
                 self._add(Wait(((_pattern(statement), len(self._written) + 1),)))
-            case syntax.Execute(action, arguments, result):
-                self._add(Run(action, arguments, result))
-            case syntax.Assign(variable, expression):
-                self._add(Put(((variable, expression),)))
-            case syntax.CreateEvent(name, arguments):
-                self._add(Make(event_name(name), _renamed(arguments)))
-            case syntax.Do(flow, arguments):
-                self._add(Enter(flow, arguments))
+            case syntax.Execute() | syntax.Assign() | syntax.CreateEvent() | syntax.Do():
+                self._add(statement)
             case syntax.If():
                 self._if(statement)
             case syntax.When():
@@ -260,7 +232,9 @@ class _Writer:
 def _opening(statement: syntax.Statement) -> Pattern | None:
     """The pattern that starts a flow with this first statement: what is done elsewhere is seen."""
     if isinstance(statement, syntax.Execute):
-        return Pattern("action_finished", arguments=(("action_name", Text(statement.action)),))
+        return Pattern(
+            "action_finished", arguments=(("action_name", given_text(statement.action)),)
+        )
     if isinstance(statement, syntax.UserSays | syntax.BotSays | syntax.EventSeen):
         return _pattern(statement)
     return None
@@ -268,8 +242,7 @@ def _opening(statement: syntax.Statement) -> Pattern | None:
 
 def _pattern(statement: "syntax.UserSays | syntax.BotSays | syntax.EventSeen") -> Pattern:
     if isinstance(statement, syntax.EventSeen):
-        kind = event_name(statement.name)
-        return Pattern(kind, arguments=_renamed(statement.arguments))
+        return Pattern(statement.name, arguments=statement.arguments)
     kind = "user_intent" if isinstance(statement, syntax.UserSays) else "bot_intent"
     said = statement.said
     return Pattern(kind, _form(replace(said, is_any=False)), said.is_any)
@@ -280,7 +253,3 @@ def _form(said: syntax.Said) -> str:
     if said.variable:
         return f"${said.variable}"
     return "..." if said.is_any else said.form or "".join(said.texts[:1])
-
-
-def _renamed(arguments: syntax.Arguments) -> syntax.Arguments:
-    return tuple((_FIELD_NAMES.get(name, name), value) for name, value in arguments)

@@ -9,22 +9,29 @@ from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput, Unexp
 from lark.indenter import DedentError, PythonIndenter
 
 from desktop_rag.features.rails.language import flow_syntax as syntax
-from desktop_rag.features.rails.language.expression_syntax import (
-    Node,
-    Operation,
-    Text,
-    Variable,
-    read_expression,
-    unquoted,
-)
+from desktop_rag.features.rails.language.expression_values import Expression, given_text, unquoted
 from desktop_rag.features.rails.language.flow_syntax import FlowFile, FlowSyntaxError, Place
 
 DEFAULT_PRIORITY = 1.0
 # The name of the action that fills in `$variable = ...`.
 GENERATE_VALUE = "generate_value"
+Node = Tree[Token]
 _TREE_WORDS = {"stop", "return", "break", "continue", "goto", "label"}
 _SILENT = {"pass", "comment", "priority", "meta"}
 _PARAMETERS = re.compile(r"(?:\s+\$\w+)+$")
+# Names of events and of their fields as configurations for NeMo Guardrails write them.
+_EVENT_NAMES = {
+    "UtteranceUserActionFinished": "user_said",
+    "UserMessage": "user_said",
+    "UserIntent": "user_intent",
+    "BotIntent": "bot_intent",
+    "StartUtteranceBotAction": "bot_said",
+    "StartInternalSystemAction": "start_action",
+    "InternalSystemActionFinished": "action_finished",
+    "ContextUpdate": "context_update",
+    "Listen": "listen",
+}
+_FIELD_NAMES = {"final_transcript": "content", "text": "content", "script": "content"}
 
 
 class FlowReader:
@@ -39,20 +46,16 @@ class FlowReader:
         """All definitions; FlowSyntaxError for nonsense that the grammar allows."""
         nodes = _nodes(tree)
         return syntax.FlowFile(
-            tuple(self._user_form(node) for node in nodes if node.data == "user_form"),
-            tuple(self._bot_form(node) for node in nodes if node.data == "bot_form"),
+            tuple(self._form(node) for node in nodes if node.data == "user_form"),
+            tuple(self._form(node) for node in nodes if node.data == "bot_form"),
             tuple(self._flow(node) for node in nodes if node.data == "flow"),
         )
 
     # --- definitions -----------------------------------------------------------------------------
 
-    def _user_form(self, node: Node) -> syntax.UserForm:
+    def _form(self, node: Node) -> syntax.Form:
         form, *texts = _nodes(node)
-        return syntax.UserForm(_form(form), _texts(texts), self._place(node))
-
-    def _bot_form(self, node: Node) -> syntax.BotForm:
-        form, *texts = _nodes(node)
-        return syntax.BotForm(_form(form), _texts(texts), self._place(node))
+        return syntax.Form(_form(form), _texts(texts), self._place(node))
 
     def _flow(self, node: Node) -> syntax.FlowDefinition:
         parts = _nodes(node)
@@ -104,8 +107,7 @@ class FlowReader:
         if kind in ("user", "bot", "event"):
             return self._said(node, self._instruction(node))
         if kind == "create":
-            name, arguments = self._named(_nodes(node)[0].children)
-            return syntax.CreateEvent(name, arguments, place)
+            return syntax.CreateEvent(*self._event(node), place)
         if kind == "execute":
             name, arguments = self._named(_nodes(node)[0].children)
             result = next((str(c)[1:] for c in node.children if isinstance(c, Token)), "")
@@ -119,12 +121,12 @@ class FlowReader:
         variable, place = str(node.children[0])[1:], self._place(node)
         if node.data == "generate":
             told = self._instruction(node)
-            wanted = ("name", Text(variable)), ("instructions", Text(told))
+            wanted = ("name", given_text(variable)), ("instructions", given_text(told))
             return syntax.Execute(GENERATE_VALUE, wanted, variable, place)
-        value = read_expression(_nodes(node)[0])
+        value = self._expression(_nodes(node)[0])
         if node.data == "change":
-            sign = str(node.children[1])[0]
-            value = Operation(sign, (Variable(variable), value))
+            sign, name = str(node.children[1])[0], Token("VARIABLE", f"${variable}")
+            value = Tree("binary", [Tree("variable", [name]), Token("SIGN", sign), value])
         return syntax.Assign(variable, value, place)
 
     def _do(self, node: Node) -> syntax.Do:
@@ -137,8 +139,7 @@ class FlowReader:
     ) -> "syntax.UserSays | syntax.BotSays | syntax.EventSeen":
         place, kind = self._place(node), str(node.data).removesuffix("_case")
         if kind == "event":
-            named = _nodes(node)[0]
-            return syntax.EventSeen(*self._named(named.children), place)
+            return syntax.EventSeen(*self._event(node), place)
         said = _said(_nodes(node))
         return (
             syntax.UserSays(said, place)
@@ -150,7 +151,7 @@ class FlowReader:
         parts = _nodes(node)
         if node.data == "when":
             return self._when(node, is_loop=is_loop)
-        condition, body = read_expression(parts[0]), _nodes(parts[1])
+        condition, body = self._expression(parts[0]), _nodes(parts[1])
         if node.data == "while":
             return syntax.While(condition, self._block(body, is_loop=True), self._place(node))
         otherwise: syntax.Block = ()
@@ -160,7 +161,7 @@ class FlowReader:
                 otherwise = self._block(_nodes(inner[0]), is_loop=is_loop)
             else:
                 then = self._block(_nodes(inner[1]), is_loop=is_loop)
-                chosen = syntax.If(read_expression(inner[0]), then, otherwise, self._place(part))
+                chosen = syntax.If(self._expression(inner[0]), then, otherwise, self._place(part))
                 otherwise = (chosen,)
         then = self._block(body, is_loop=is_loop)
         return syntax.If(condition, then, otherwise, self._place(node))
@@ -183,10 +184,25 @@ class FlowReader:
         trees = [child for child in children if isinstance(child, Tree)]
         listed = next((tree for tree in trees if tree.data == "arguments"), None)
         pairs = [] if listed is None else [node.children for node in _nodes(listed)]
-        arguments = [(str(name), read_expression(cast("Node", value))) for name, value in pairs]
+        arguments = [(str(name), self._expression(cast("Node", value))) for name, value in pairs]
         if len({name for name, _ in arguments}) < len(arguments):
             self._refuse(cast("Node", listed), "An argument is given twice.", "another name")
         return str(children[0]), tuple(arguments)
+
+    def _event(self, node: Node) -> tuple[str, syntax.Arguments]:
+        """The event that a statement names, by our names of it and of its fields."""
+        name, arguments = self._named(_nodes(node)[0].children)
+        renamed = tuple((_FIELD_NAMES.get(field, field), value) for field, value in arguments)
+        return _EVENT_NAMES.get(name, name), renamed
+
+    def _expression(self, node: Node) -> Expression:
+        """An expression, which is evaluated as it was parsed."""
+        level, depth = [node], 0
+        while level := [inner for one in level for inner in _nodes(one)]:
+            depth += 1
+            if depth > _MAX_DEPTH * 4:
+                self._refuse(node, _TOO_DEEP)
+        return node
 
     # --- places ----------------------------------------------------------------------------------
 
@@ -490,6 +506,7 @@ WORDS = {
 # Nobody writes longer files or nests more deeply.
 _MAX_CHARACTERS = 1_000_000
 _MAX_DEPTH = 50
+_TOO_DEEP = "This is nested too deeply."
 _TAB = 8
 _MAX_EXPECTED = 8
 _KEYWORD = re.compile(r'"([A-Za-z]{2,})"')
@@ -506,7 +523,7 @@ def parse_flows(text: str, file: str) -> FlowFile:
     except RecursionError as exc:
         longest = max(range(len(lines)), key=lambda number: len(lines[number]))
         place = Place(file, longest + 1, 1)
-        raise FlowSyntaxError(place, "This is nested too deeply.") from exc
+        raise FlowSyntaxError(place, _TOO_DEEP) from exc
 
 
 # --- the parser ----------------------------------------------------------------------------------
@@ -602,7 +619,7 @@ def _check_size(lines: list[str], file: str) -> None:
     for number, line in enumerate(lines, 1):
         depth = len(line) - len(line.lstrip())
         if depth > _MAX_DEPTH * 4 or len(_OPEN.findall(line)) > _MAX_DEPTH:
-            raise FlowSyntaxError(Place(file, number, 1), "This is nested too deeply.")
+            raise FlowSyntaxError(Place(file, number, 1), _TOO_DEEP)
 
 
 def _wrong_indentation(text: str, file: str, margin: int) -> FlowSyntaxError:

@@ -1,11 +1,21 @@
-"""Compiled flows: lists of instructions, with the forms and texts of a configuration. Frozen."""
+"""Compiled flows: lists of instructions, with the forms and texts of a configuration. Frozen.
+
+What a flow does in one step is an instruction as it is written.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from desktop_rag.features.rails.language.expression_syntax import Expression
-from desktop_rag.features.rails.language.flow_syntax import Arguments, Place
+from desktop_rag.features.rails.language.expression_values import Expression
+from desktop_rag.features.rails.language.flow_syntax import (
+    Arguments,
+    Assign,
+    CreateEvent,
+    Do,
+    Execute,
+    Place,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,30 +48,6 @@ class Say:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """Start an action; its result goes into the variable, if there is one."""
-
-    action: str
-    arguments: Arguments
-    result: str
-
-
-@dataclass(frozen=True, slots=True)
-class Put:
-    """Give variables their values."""
-
-    values: Arguments
-
-
-@dataclass(frozen=True, slots=True)
-class Make:
-    """Make an event."""
-
-    name: str
-    arguments: Arguments
-
-
-@dataclass(frozen=True, slots=True)
 class Test:
     """Go on if the condition holds, else at the target."""
 
@@ -79,14 +65,6 @@ class Jump:
 
 
 @dataclass(frozen=True, slots=True)
-class Enter:
-    """Run a subflow, whose name may be in a variable, with variables for it."""
-
-    flow: str
-    arguments: Arguments
-
-
-@dataclass(frozen=True, slots=True)
 class Halt:
     """End the turn: no flow does anything more."""
 
@@ -96,7 +74,7 @@ class End:
     """The end of the flow."""
 
 
-Instruction = Wait | Say | Run | Put | Make | Test | Jump | Enter | Halt | End
+Instruction = Wait | Say | Execute | Assign | CreateEvent | Do | Test | Jump | Halt | End
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,5 +128,5 @@ class Program:
             instruction.action: flow.place
             for flow in self.flows.values()
             for instruction in flow.instructions
-            if isinstance(instruction, Run)
+            if isinstance(instruction, Execute)
         }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.rails.language.expression_syntax import Expression
+from desktop_rag.features.rails.language.expression_values import Expression
 
 
 class Place(NamedTuple):
@@ -20,17 +20,8 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class UserForm:
-    """`define user`: a canonical form of what users say, with example sentences."""
-
-    form: str
-    examples: tuple[str, ...]
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class BotForm:
-    """`define bot`: a canonical form of what the bot says, with its given texts."""
+class Form:
+    """`define user` or `define bot`: a canonical form with example sentences, or given texts."""
 
     form: str
     texts: tuple[str, ...]
@@ -173,8 +164,8 @@ class FlowDefinition:
 class FlowFile:
     """All definitions of a file, in their order."""
 
-    user_forms: tuple[UserForm, ...]
-    bot_forms: tuple[BotForm, ...]
+    user_forms: tuple[Form, ...]
+    bot_forms: tuple[Form, ...]
     flows: tuple[FlowDefinition, ...]
 
 

@@ -10,11 +10,11 @@ from desktop_rag.features.rails.language.flow_program import (
     Jump,
     Pattern,
     Program,
-    Run,
     Say,
     Test,
     Wait,
 )
+from desktop_rag.features.rails.language.flow_syntax import Execute
 from desktop_rag.features.rails.rail_events import (
     ActionFinished,
     ActionStatus,
@@ -137,7 +137,7 @@ def _after_action(program: Program, state: RailsState, event: ActionFinished) ->
     if run is None:
         return state
     instruction = instruction_of(program, run)
-    if not isinstance(instruction, Run) or instruction.action != event.action_name:
+    if not isinstance(instruction, Execute) or instruction.action != event.action_name:
         return state
     if event.status is not ActionStatus.SUCCESS:
         return fail(program, state, event.action_name, event.status.value)

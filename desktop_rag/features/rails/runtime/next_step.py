@@ -11,20 +11,22 @@ from typing import Any
 from desktop_rag.features.rails.language.expression_values import ExpressionError, as_text, evaluate
 from desktop_rag.features.rails.language.flow_program import (
     End,
-    Enter,
     Flow,
     Halt,
     Instruction,
     Jump,
-    Make,
     Program,
-    Put,
-    Run,
     Say,
     Test,
     Wait,
 )
-from desktop_rag.features.rails.language.flow_syntax import Arguments
+from desktop_rag.features.rails.language.flow_syntax import (
+    Arguments,
+    Assign,
+    CreateEvent,
+    Do,
+    Execute,
+)
 from desktop_rag.features.rails.rail_events import (
     BotIntent,
     BotSaid,
@@ -199,16 +201,16 @@ def _advanced(  # noqa: PLR0911  one case for each instruction
             return replace(state, runs=waiting_runs(program, state))
         case Say(form, instruction):
             return Step(BotIntent(form, instruction), run.run_id, state)
-        case Run(action, arguments):
+        case Execute(action, arguments):
             event = StartAction(action, _values(arguments, state.context))
             return Step(event, run.run_id, state)
-        case Put(values):
-            event = ContextUpdate(_values(values, state.context))
+        case Assign(variable, expression):
+            event = ContextUpdate(_values(((variable, expression),), state.context))
             return Step(event, run.run_id, moved(state, run, at + 1))
-        case Make(name, arguments):
+        case CreateEvent(name, arguments):
             event = _made(name, _values(arguments, state.context))
             return Step(event, run.run_id, moved(state, run, at + 1))
-        case Enter(flow, arguments):
+        case Do(flow, arguments):
             return _entered(program, moved(state, run, at + 1), run, flow, arguments)
         case _:
             return _returned(state, run)

@@ -19,8 +19,8 @@ from desktop_rag.features.rails.language.flow_syntax import (
     BotSays,
     FlowDefinition,
     FlowFile,
+    Form,
     Place,
-    UserForm,
     UserSays,
 )
 from desktop_rag.features.rails.runtime.library_flows import library_flows
@@ -255,7 +255,7 @@ def _check_forms(found: FlowFile) -> None:
             if counts[form.form] > 1:
                 _refuse(form.place, tr("“{name}” is defined twice.", name=form.form))
     for form in found.user_forms:
-        if ANYTHING in form.examples:
+        if ANYTHING in form.texts:
             _refuse(form.place, tr("“{name}” takes any sentence.", name=form.form))
     for form in found.bot_forms:
         if form.form in _taken():
@@ -263,7 +263,7 @@ def _check_forms(found: FlowFile) -> None:
 
 
 def _topic(
-    flow: FlowDefinition, users: Mapping[str, UserForm], bots: Mapping[str, tuple[str, ...]]
+    flow: FlowDefinition, users: Mapping[str, Form], bots: Mapping[str, tuple[str, ...]]
 ) -> RailTopic:
     lines = [line for line in flow.source.split("\n") if line.strip()]
     is_plain = not (flow.name or flow.is_subflow or flow.modifiers)
@@ -273,7 +273,7 @@ def _topic(
     if name not in users:
         _refuse(flow.place, tr("“{name}” has no examples in this file.", name=name))
     said_form = _form(flow, 1)
-    said, topic = bots.get(said_form), RailTopic(name, users[name].examples)
+    said, topic = bots.get(said_form), RailTopic(name, users[name].texts)
     if len(flow.body) == _TWO and said_form == ANSWER_FROM_DOCUMENTS and said is None:
         return topic
     if not said:

@@ -6,8 +6,12 @@ from itertools import islice
 
 import pytest
 
-from desktop_rag.features.rails.language.expression_syntax import Expression
-from desktop_rag.features.rails.language.expression_values import ExpressionError, evaluate, fill_in
+from desktop_rag.features.rails.language.expression_values import (
+    Expression,
+    ExpressionError,
+    evaluate,
+    fill_in,
+)
 from desktop_rag.features.rails.language.flow_parser import parse_flows
 from desktop_rag.features.rails.language.flow_syntax import (
     Assign,
