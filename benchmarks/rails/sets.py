@@ -57,8 +57,8 @@ def main() -> None:
         rails = AssistantRails(embed, embed, Path(none_of_ones_own))
     bars = []
     for name, sentences in _DECLINED.items():
-        declined = [s for s in sentences if not rails.try_sentence(name, s).is_answered]
-        answered = [s for s in _ANSWERED if rails.try_sentence(name, s).is_answered]
+        declined = [s for s in sentences if not rails.answers.try_sentence(name, s).is_answered]
+        answered = [s for s in _ANSWERED if rails.answers.try_sentence(name, s).is_answered]
         bars += [
             reported(f"{name}: declined of {len(sentences)}", len(declined) / len(sentences)),
             reported(f"{name}: answered of {len(_ANSWERED)}", len(answered) / len(_ANSWERED)),

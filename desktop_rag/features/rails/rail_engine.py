@@ -3,13 +3,12 @@
 Any thread. A turn runs on the thread that iterates over it, its actions on threads of their own.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from threading import Event, Lock
+from functools import partial
+from threading import Event
 from typing import Any
-
-import numpy as np
 
 from desktop_rag.features.rails.actions.action_calls import (
     Action,
@@ -17,17 +16,12 @@ from desktop_rag.features.rails.actions.action_calls import (
     CallOutcome,
     call_action,
 )
-from desktop_rag.features.rails.actions.built_in_actions import make_registry
+from desktop_rag.features.rails.actions.built_in_actions import finder
 from desktop_rag.features.rails.actions.consent import proposed
-from desktop_rag.features.rails.actions.rails_world import Around, ModelCall, ModelCalls, RailsWorld
+from desktop_rag.features.rails.actions.rails_world import Around, ModelCalls, RailsWorld
 from desktop_rag.features.rails.configuration.rails_configuration import RailsConfiguration
-from desktop_rag.features.rails.intent.intent_recognition import (
-    IntentExample,
-    IntentRecogniser,
-    RecognisedIntent,
-)
+from desktop_rag.features.rails.intent.intent_recognition import Nearest
 from desktop_rag.features.rails.language.expression_values import as_text
-from desktop_rag.features.rails.language.flow_program import Program
 from desktop_rag.features.rails.prompts.stage_prompts import REMOVE_LAST_MESSAGE
 from desktop_rag.features.rails.rail_events import (
     ActionFinished,
@@ -43,29 +37,6 @@ from desktop_rag.features.rails.runtime.library_flows import PIECE_PASSED, PIECE
 from desktop_rag.features.rails.runtime.next_step import RailsState
 from desktop_rag.features.rails.runtime.rail_loop import Conversation, Limits, RailTurn
 
-_NEAREST_FLOWS = 5
-
-
-class Turn:
-    """A turn under way: iterate over its events to the end; then go on with `conversation`."""
-
-    def __init__(self, turn: RailTurn, model: ModelCalls) -> None:
-        self._turn = turn
-        self._model = model
-
-    def __iter__(self) -> Iterator[RailEvent]:
-        return iter(self._turn)
-
-    @property
-    def conversation(self) -> Conversation:
-        """The conversation with the events of this turn so far."""
-        return self._turn.conversation
-
-    @property
-    def model_calls(self) -> Sequence[ModelCall]:
-        """The calls of the model so far."""
-        return tuple(self._model.made)
-
 
 class Rails:
     """The rails of a configuration. Holds no conversation: each turn is given the one so far."""
@@ -80,9 +51,9 @@ class Rails:
         """Nothing is embedded before the first sentence that needs it."""
         self.configuration = configuration
         self._world = world
-        self._registry = make_registry(own_actions)
+        self._find = finder(own_actions)
         self._limits = limits or Limits()
-        self._nearest = _NearestByVectors(configuration.program, world)
+        self._nearest = Nearest(configuration.program, world.embed, world.embed_examples)
 
     def in_world(self, world: RailsWorld) -> "Rails":
         """The same rails with other functions, except those that embed, whose results are kept."""
@@ -96,28 +67,20 @@ class Rails:
         given = {"has_knowledge_base": has_documents, **self.configuration.context}
         return Conversation(RailsState({**given, **(context or {})}))
 
-    def say(self, conversation: Conversation, text: str, cancel: Event | None = None) -> Turn:
-        """The turn that answers what the user said."""
+    def say(self, conversation: Conversation, text: str, cancel: Event | None = None) -> RailTurn:
+        """The turn that answers what the user said; go on with its `conversation`."""
         heard = replace(conversation, words=(*conversation.words, text))
         return self.react(heard, UserSaid(text), cancel)
 
     def react(
         self, conversation: Conversation, event: RailEvent, cancel: Event | None = None
-    ) -> Turn:
+    ) -> RailTurn:
         """The turn that an event begins, such as the person's word on a proposal."""
         model = ModelCalls(self._world.complete, self._limits.model_calls)
-
-        def call(
-            started: StartAction,
-            conversation: Conversation,
-            remaining_s: float,
-            command_id: str = "",
-        ) -> CallOutcome:
-            return self._called(started, conversation, remaining_s, model, cancel, command_id)
-
+        call = partial(self._called, model, cancel)
         program = self.configuration.program
-        return Turn(
-            RailTurn(program, conversation, event, call, self._limits, cancel=cancel), model
+        return RailTurn(
+            program, conversation, event, call, self._limits, model_calls=model.made, cancel=cancel
         )
 
     def passed(self, text: str, context: Mapping[str, Any]) -> str | None:
@@ -138,25 +101,21 @@ class Rails:
         state = replay(self.configuration.program, self.begin(context).state, events)
         return Conversation(state, tuple(events))
 
-    def recognise(self, text: str) -> RecognisedIntent | None:
-        """The intent by the examples alone; None without an embedding."""
-        return self._nearest.recognise(text)
-
     def unknown_actions(self) -> Sequence[str]:
         """The actions that flows execute but nobody registered."""
         names = self.configuration.program.actions
-        return [name for name in names if self._registry.find(name) is None]
+        return [name for name in names if self._find(name) is None]
 
     def _called(
         self,
+        model: ModelCalls,
+        cancel: Event | None,
         started: StartAction,
         so_far: Conversation,
         remaining_s: float,
-        model: ModelCalls,
-        cancel: Event | None,
         command_id: str,
     ) -> CallOutcome:
-        action = self._registry.find(started.action_name)
+        action = self._find(started.action_name)
         if action is None:
             problem = f"There is no action “{started.action_name}”."
             outcome = CallOutcome(ActionStatus.FAILED, ActionResult(), problem)
@@ -192,40 +151,3 @@ def transcript(events: Iterable[RailEvent]) -> list[tuple[str, str]]:
             case _:
                 pass
     return said
-
-
-class _NearestByVectors:
-    """Finds examples and flows near to a text; embeds them when first needed."""
-
-    def __init__(self, program: Program, world: RailsWorld) -> None:
-        self._program = program
-        self._embed = world.embed
-        self._embed_examples = world.embed_examples or world.embed
-        self._lock = Lock()
-        self._recogniser: IntentRecogniser | None = None
-        self._flow_vectors: np.ndarray | None = None
-
-    def recognise(self, text: str) -> RecognisedIntent | None:
-        if self._embed is None or self._embed_examples is None:
-            return None
-        with self._lock:
-            if self._recogniser is None:
-                self._recogniser = IntentRecogniser(
-                    self._examples(), self._embed, self._embed_examples
-                )
-        return self._recogniser.recognise(text)
-
-    def flows(self, text: str) -> Sequence[str]:
-        written = self._program.written_flows
-        if self._embed is None or len(written) <= _NEAREST_FLOWS:
-            return written[:_NEAREST_FLOWS]
-        with self._lock:
-            if self._flow_vectors is None:
-                self._flow_vectors = np.asarray((self._embed_examples or self._embed)(written))
-        similarities = self._flow_vectors @ self._embed([text])[0]
-        order = np.argsort(-similarities, kind="stable")[:_NEAREST_FLOWS]
-        return [written[place] for place in order]
-
-    def _examples(self) -> list[IntentExample]:
-        forms = self._program.user_forms.items()
-        return [IntentExample(text, form) for form, said in forms for text in said if text != "..."]

@@ -4,8 +4,8 @@ Any thread. Most of rails is imported on first use, which saves the start of the
 """
 
 from collections.abc import Callable, Generator, Sequence
+from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from desktop_rag.answer.answer_service import AnswerService, FinishedAnswer
@@ -19,14 +19,14 @@ from desktop_rag.models.ports import Vectors
 from desktop_rag.registry import WingServices
 
 if TYPE_CHECKING:
-    from desktop_rag.features.rails.assistants.own_rails import OwnRails, TriedSentence
+    from desktop_rag.features.rails.assistants.own_rails import OwnRails
     from desktop_rag.features.rails.assistants.railed_answers import RailedAnswers
 
 Embed = Callable[[Sequence[str]], Vectors]
 
 
 class AssistantRails:
-    """Checks, tries and teaches rails, and puts them around answers: it is an `AnswerWrap`."""
+    """Puts rails around answers: it is an `AnswerWrap`. Opens the rest when it is needed."""
 
     def __init__(
         self, embed: Embed, embed_examples: Embed, root: Path, commands: Commands | None = None
@@ -37,59 +37,36 @@ class AssistantRails:
         person writes here. Without `commands` nothing is ever proposed.
         """
         self._root = root
-        self._own: OwnRails | None = None
         self._embed = embed
         self._embed_examples = embed_examples
         self._commands = commands
-        self._answers: RailedAnswers | None = None
-        self._lock = Lock()
 
     def check(self, rails: str) -> None:
         """AppError, with the place, for rails that can't be used; "" are none, and fine."""
         if rails:
-            self._opened().check(rails)
-
-    def try_sentence(self, rails: str, text: str) -> "TriedSentence":
-        """What would be done with a sentence; searches no document and asks no model."""
-        return self._opened().try_sentence(rails, text)
+            self.answers.check(rails)
 
     def answer(
         self, request: AnswerRequest, service: AnswerService
     ) -> Generator[AnswerEvent, None, FinishedAnswer]:
         """The answer that the rails make or let through; failures end in the message."""
-        return self._opened().answer(request, service)
+        return self.answers.answer(request, service)
 
-    def folders(self) -> Sequence[Path]:
-        """The folders of rails that were written in the window."""
-        return self.own.folders(()) if self._root.is_dir() else ()
-
-    def topic_names(self, rails: str) -> tuple[str, ...]:
-        """The topics of these rails that a sentence can be taught to."""
-        return self.own.topic_names(rails) if rails else ()
-
-    def teach(self, rails: str, name: str, sentence: str) -> Callable[[], None]:
-        """Add a sentence to a topic's examples; returns what undoes it. AppError on failure."""
-        return self.own.teach(rails, name, sentence)
-
-    @property
+    @cached_property
     def own(self) -> "OwnRails":
         """The folders that the person writes."""
-        with self._lock:
-            if self._own is None:
-                from desktop_rag.features.rails.actions.rails_world import RailsWorld
-                from desktop_rag.features.rails.assistants.own_rails import OwnRails
+        from desktop_rag.features.rails.actions.rails_world import RailsWorld
+        from desktop_rag.features.rails.assistants.own_rails import OwnRails
 
-                world = RailsWorld(embed=self._embed, embed_examples=self._embed_examples)
-                self._own = OwnRails(self._root, world)
-            return self._own
+        world = RailsWorld(embed=self._embed, embed_examples=self._embed_examples)
+        return OwnRails(self._root, world)
 
-    def _opened(self) -> "RailedAnswers":
-        with self._lock:
-            if self._answers is None:
-                from desktop_rag.features.rails.assistants.railed_answers import RailedAnswers
+    @cached_property
+    def answers(self) -> "RailedAnswers":
+        """Runs and tries the rails of assistants."""
+        from desktop_rag.features.rails.assistants.railed_answers import RailedAnswers
 
-                self._answers = RailedAnswers(self._embed, self._embed_examples, self._commands)
-            return self._answers
+        return RailedAnswers(self._embed, self._embed_examples, self._commands)
 
 
 class RailServices(WingServices):

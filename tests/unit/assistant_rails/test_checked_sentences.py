@@ -6,7 +6,7 @@ import pytest
 
 from desktop_rag.core.conversation import AnswerRestated, SourcesFound, TextDelta
 from desktop_rag.features.rails.actions.built_in_actions import mask_personal_data
-from desktop_rag.features.rails.assistants.railed_messages import Beginning, CheckedSentences
+from desktop_rag.features.rails.assistants.railed_messages import CheckedSentences
 
 
 def _shown(pieces: CheckedSentences, text: str) -> list[str]:
@@ -18,9 +18,9 @@ def _shown(pieces: CheckedSentences, text: str) -> list[str]:
 def test_only_finished_sentences_are_checked_each_from_the_first_word() -> None:
     seen: list[str] = []
 
-    def passes(beginning: Beginning) -> str:
-        seen.append(beginning.text)
-        return beginning.text
+    def passes(beginning: str, _: object) -> str:
+        seen.append(beginning)
+        return beginning
 
     shown = _shown(CheckedSentences(passes), "One is here. Two is there. Three is")
     assert shown == ["One is here.", " Two is there."]
@@ -28,8 +28,8 @@ def test_only_finished_sentences_are_checked_each_from_the_first_word() -> None:
 
 
 def test_nothing_is_shown_after_what_did_not_pass() -> None:
-    def passes(beginning: Beginning) -> str | None:
-        return None if "Two" in beginning.text else beginning.text
+    def passes(beginning: str, _: object) -> str | None:
+        return None if "Two" in beginning else beginning
 
     assert _shown(CheckedSentences(passes), "One is here. Two is there. Three. Four. ") == [
         "One is here."
@@ -37,16 +37,16 @@ def test_nothing_is_shown_after_what_did_not_pass() -> None:
 
 
 def test_a_beginning_that_tells_nothing_yet_waits_for_the_first_statement() -> None:
-    def passes(beginning: Beginning) -> str:
-        return beginning.text if "lamp" in beginning.text else ""
+    def passes(beginning: str, _: object) -> str:
+        return beginning if "lamp" in beginning else ""
 
     shown = _shown(CheckedSentences(passes), "Here it is. The lamp is lit. It burns. And so on.")
     assert shown == ["Here it is. The lamp is lit.", " It burns."]
 
 
 def test_the_sources_come_with_the_first_words_that_passed() -> None:
-    def passes(beginning: Beginning) -> str:
-        return beginning.text if "Two" in beginning.text else ""
+    def passes(beginning: str, _: object) -> str:
+        return beginning if "Two" in beginning else ""
 
     found = SourcesFound((), is_own_knowledge=True)
     pieces = CheckedSentences(passes, lambda found: replace(found, is_own_knowledge=False))
@@ -59,7 +59,7 @@ def test_the_sources_come_with_the_first_words_that_passed() -> None:
 
 def test_a_number_is_not_cut_at_a_full_stop_in_it() -> None:
     text = "Call +49 30 1234. 5678 90 now. Then wait. So it goes on here and further."
-    shown = "".join(_shown(CheckedSentences(lambda b: mask_personal_data(b.text)), text))
+    shown = "".join(_shown(CheckedSentences(lambda b, _: mask_personal_data(b)), text))
     assert "1234" not in shown.replace("[telephone number]", "")
 
 
@@ -67,10 +67,10 @@ def test_a_number_is_not_cut_at_a_full_stop_in_it() -> None:
 def test_the_cost_of_a_long_answer_stays_near_its_length() -> None:
     checked = 0
 
-    def passes(beginning: Beginning) -> str:
+    def passes(beginning: str, _: object) -> str:
         nonlocal checked
-        checked += len(beginning.text)
-        return beginning.text
+        checked += len(beginning)
+        return beginning
 
     text = "A sentence of some words stands here. " * 500
     pieces = CheckedSentences(passes)
@@ -80,7 +80,7 @@ def test_the_cost_of_a_long_answer_stays_near_its_length() -> None:
 
 
 def test_an_answer_that_is_restated_goes_on_only_where_it_says_the_same() -> None:
-    pieces = CheckedSentences(lambda beginning: beginning.text)
+    pieces = CheckedSentences(lambda beginning, _: beginning)
     assert _shown(pieces, "One is here. Two ") == ["One is here."]
     assert not list(pieces.add(AnswerRestated("Other words. ", "")))
     assert not _shown(pieces, "More of it is there. And again. And")

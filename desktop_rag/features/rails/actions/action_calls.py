@@ -7,7 +7,7 @@ import re
 import threading
 import time
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from queue import Empty, SimpleQueue
@@ -74,23 +74,6 @@ def make_action(
         hint = f"Give a type to each of its parameters: {', '.join(untyped)}."
         raise AppError(f"The action {name} isn't typed.", hint)
     return Action(name, function, timeout_s)
-
-
-class ActionRegistry:
-    """The actions of a configuration by name; later ones replace earlier ones."""
-
-    def __init__(self, actions: Iterable[Action], aliases: Mapping[str, str]) -> None:
-        self._actions = {action.name: action for action in actions}
-        self._aliases = aliases
-
-    def find(self, name: str) -> Action | None:
-        """The action of a name or alias."""
-        found = self._actions.get(name)
-        return found or self._actions.get(self._aliases.get(name, ""))
-
-    def names(self) -> list[str]:
-        """All names, sorted."""
-        return sorted({*self._actions, *self._aliases})
 
 
 # Python can't end a thread: an action that never returns keeps its own until the app ends.

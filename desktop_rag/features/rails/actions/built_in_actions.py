@@ -1,11 +1,11 @@
 """The app's own actions, with the aliases that configurations know them by. Any thread."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.rails.actions import stage_actions
-from desktop_rag.features.rails.actions.action_calls import Action, ActionRegistry, ActionResult
+from desktop_rag.features.rails.actions.action_calls import Action, ActionResult
 from desktop_rag.features.rails.actions.rails_world import Around, Passage
 from desktop_rag.features.rails.language.expression_values import as_text
 from desktop_rag.features.rails.prompts.stage_prompts import read_yes
@@ -127,9 +127,10 @@ _LONG_S = 1800.0
 _COMMAND_S = 900.0
 
 
-def make_registry(own: Iterable[Action] = ()) -> ActionRegistry:
-    """The built-in actions, and those of the person, which replace equal names."""
-    return ActionRegistry([*_BUILT_IN, *own], _ALIASES)
+def finder(own: Iterable[Action] = ()) -> Callable[[str], Action | None]:
+    """Finds an action by a name or alias; the person's `own` replace built-in ones."""
+    actions = {action.name: action for action in (*_BUILT_IN, *own)}
+    return lambda name: actions.get(name) or actions.get(_ALIASES.get(name, ""))
 
 
 def remove_last_message(around: Around) -> ActionResult:

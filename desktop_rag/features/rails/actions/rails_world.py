@@ -3,10 +3,10 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.rails.intent.intent_recognition import RecognisedIntent
+from desktop_rag.features.rails.intent.intent_recognition import Nearest
 from desktop_rag.features.rails.language.flow_program import Program
 from desktop_rag.features.rails.prompts.stage_prompts import Prompts
 from desktop_rag.features.rails.rail_events import RailEvent
@@ -30,20 +30,18 @@ class DocumentAnswer:
     is_own_knowledge: bool = False
 
 
-class Changes(Protocol):
-    """Changes outside the conversation, each after consent; AppError on refusal and failure."""
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Changes outside the conversation, each after consent; AppError on refusal and failure.
 
-    def is_asked_for(self, words: str) -> bool:
-        """Whether a sentence asks for a command word for word."""
-        ...
+    `is_asked_for`: whether a sentence asks for a command word for word. `propose`: puts an action
+    with its values before the person, who said these words; its id, nothing is done. `carry_out`:
+    does what they agreed to; what came of it, in words.
+    """
 
-    def propose(self, action: str, values: Mapping[str, Any], words: str) -> str:
-        """Put a command before the person, who said `words`; its id. Nothing is done."""
-        ...
-
-    def carry_out(self, command_id: str) -> str:
-        """Do what the person agreed to; what came of it, in words."""
-        ...
+    is_asked_for: Callable[[str], bool]
+    propose: Callable[[str, Mapping[str, Any], str], str]
+    carry_out: Callable[[str], str]
 
 
 @dataclass(frozen=True)
@@ -96,18 +94,6 @@ class ModelCalls:
         answer = self.complete(prompt)
         self.made.append(ModelCall(task, prompt, answer, time.monotonic() - begins))
         return answer
-
-
-class Nearest(Protocol):
-    """Finds the examples and flows of a configuration that are near to a text."""
-
-    def recognise(self, text: str) -> RecognisedIntent | None:
-        """The intent by examples; None where nothing can be compared."""
-        ...
-
-    def flows(self, text: str) -> Sequence[str]:
-        """The flows nearest to a text, as they are written."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

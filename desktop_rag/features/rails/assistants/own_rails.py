@@ -1,10 +1,11 @@
-"""Folders of rails that a person writes: listed, opened, tried, saved as topics, taught.
+"""Rails of assistants, opened; folders of rails that a person writes: tried, saved, taught.
 
 Any worker thread. Only the file of topics is ever written, and only where it holds nothing else.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -14,12 +15,15 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import read_object, write_atomically, write_object
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.records import Record, readable
+from desktop_rag.features.rails.actions.action_calls import Action, ActionResult
 from desktop_rag.features.rails.actions.rails_world import DocumentAnswer, Passage, RailsWorld
-from desktop_rag.features.rails.assistants.rail_names import is_built_in
-from desktop_rag.features.rails.assistants.rail_sets import OUR_ACTIONS
+from desktop_rag.features.rails.actions.stage_actions import GENERAL_RESPONSE, generate_bot_message
+from desktop_rag.features.rails.assistants.rail_names import folder_of, is_built_in
 from desktop_rag.features.rails.configuration.rails_configuration import read_rails, read_text
+from desktop_rag.features.rails.intent.intent_recognition import NearExample
 from desktop_rag.features.rails.rail_engine import Rails, transcript
-from desktop_rag.features.rails.rail_events import ActionFinished, UserIntent
+from desktop_rag.features.rails.rail_events import ActionFinished, BotIntent, UserIntent
+from desktop_rag.features.rails.runtime.rail_loop import Limits
 from desktop_rag.features.rails.runtime.run_files import shown_run
 from desktop_rag.features.rails.topics.rail_topic import (
     RailTopic,
@@ -28,14 +32,60 @@ from desktop_rag.features.rails.topics.rail_topic import (
     write_topics,
 )
 
+# An answer from every file takes as long as there are files.
+_LONGEST_S = 3600.0
+_MOST_OPEN = 16
 
-@dataclass(frozen=True, slots=True)
-class NearSentence:
-    """An example near to the sentence, with the intent it stands for; 1 is the same."""
 
-    text: str
-    intent: str
-    similarity: float
+class RailSets:
+    """Opens rails without running their code; keeps the last ones used, with embedded examples."""
+
+    def __init__(self, world: RailsWorld) -> None:
+        """`world` has what all of them may use."""
+        self._world = world
+        self._open: OrderedDict[Path, tuple[object, Rails]] = OrderedDict()
+        self._lock = Lock()
+
+    def rails(self, name: str) -> Rails:
+        """The rails as they are on the disk; AppError, with the place, if they are broken."""
+        folder = folder_of(name)
+        state = _state(folder)
+        with self._lock:
+            known, opened = self._open.get(folder, (None, None))
+            if opened is None or known != state:
+                opened = Rails(
+                    read_rails(folder), self._world, OUR_ACTIONS, Limits(time_s=_LONGEST_S)
+                )
+            self._open[folder] = (state, opened)
+            self._open.move_to_end(folder)
+            while len(self._open) > _MOST_OPEN:
+                self._open.popitem(last=False)
+        return opened
+
+
+def _state(folder: Path) -> object:
+    try:
+        return tuple(sorted(_written(folder)))
+    except OSError as exc:
+        raise AppError(f"The rails in {folder} can't be read.", f"{exc.strerror}.") from exc
+
+
+def _written(folder: Path) -> Iterable[tuple[str, int, int]]:
+    for pattern in ("*.co", "*.yml", "*.yaml"):
+        for path in folder.rglob(pattern):
+            told = path.stat()
+            yield str(path), told.st_mtime_ns, told.st_size
+
+
+def _respond() -> ActionResult:
+    """Sends what no flow knows to the documents, never to a model alone."""
+    return ActionResult(GENERAL_RESPONSE, events=(BotIntent(GENERAL_RESPONSE),))
+
+
+OUR_ACTIONS = (
+    Action("generate_next_step", _respond, is_our_own=True),
+    Action("generate_bot_message", generate_bot_message, _LONGEST_S, is_our_own=True),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +97,7 @@ class TriedSentence:
 
     intent: str
     score: float
-    nearest: tuple[NearSentence, ...]
+    nearest: tuple[NearExample, ...]
     said: str
     is_answered: bool
     events: tuple[str, ...]
@@ -103,8 +153,8 @@ def tried(rails: Rails, world: RailsWorld, text: str) -> TriedSentence:
     )
 
 
-def _near(rows: Sequence[Mapping[str, Any]]) -> list[NearSentence]:
-    return [NearSentence(str(r["text"]), str(r["intent"]), float(r["similarity"])) for r in rows]
+def _near(rows: Sequence[Mapping[str, Any]]) -> list[NearExample]:
+    return [NearExample(str(r["text"]), str(r["intent"]), float(r["similarity"])) for r in rows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,12 +37,15 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.query import parse_query
-from desktop_rag.features.rails.actions.rails_world import DocumentAnswer, Passage, RailsWorld
-from desktop_rag.features.rails.assistants.own_rails import TriedSentence, tried
+from desktop_rag.features.rails.actions.rails_world import (
+    Changes,
+    DocumentAnswer,
+    Passage,
+    RailsWorld,
+)
+from desktop_rag.features.rails.assistants.own_rails import RailSets, TriedSentence, tried
 from desktop_rag.features.rails.assistants.rail_names import is_built_in
-from desktop_rag.features.rails.assistants.rail_sets import RailSets
 from desktop_rag.features.rails.assistants.railed_messages import (
-    Beginning,
     CheckedSentences,
     found_as_shown,
     made_message,
@@ -51,9 +54,9 @@ from desktop_rag.features.rails.assistants.railed_messages import (
 )
 from desktop_rag.features.rails.commands.command_proposals import Answered
 from desktop_rag.features.rails.commands.commands import Commands
-from desktop_rag.features.rails.rail_engine import Rails, Turn, transcript
+from desktop_rag.features.rails.rail_engine import Rails, transcript
 from desktop_rag.features.rails.rail_events import Confirmation, RailEvent
-from desktop_rag.features.rails.runtime.rail_loop import Conversation
+from desktop_rag.features.rails.runtime.rail_loop import Conversation, RailTurn
 from desktop_rag.models.ports import ChatTurn, HeardAnswer, Vectors
 
 # The most that an unsupported statement is worth, however many words it shares.
@@ -271,52 +274,40 @@ class ThreadedTurn:
             self.streamed = event.text
 
 
-@dataclass(frozen=True, slots=True)
-class ConsentedChanges:
-    """The commands that a question may propose: fills the protocol `Changes`."""
+def consented_changes(commands: Commands, asked: RailedQuestion) -> Changes:
+    """The commands that a question may propose."""
 
-    commands: Commands
-    asked: RailedQuestion
-
-    def is_asked_for(self, words: str) -> bool:
-        """Whether a sentence asks for a command word for word."""
-        return self.commands.proposals.is_asked_for(words)
-
-    def propose(self, action: str, values: Mapping[str, Any], words: str) -> str:
-        """Propose a command to the person; its id. AppError where nobody could agree."""
-        asked = self.asked
+    def propose(action: str, values: Mapping[str, Any], words: str) -> str:
         if not asked.request.may_change:
             raise AppError(
                 "Nothing is changed from here, since nobody could agree to it.",
                 "Ask in the window of the app.",
             )
-        last = _last_answer(asked.request.history)
-        proposal = self.commands.proposals.of(action, values, words, last)
-        request, chat = asked.request, asked.conversation_id
-        command = self.commands.propose(proposal, request.question, chat, asked.assistant_id)
+        proposal = commands.proposals.of(action, values, words, _last_answer(asked.request.history))
+        chat = asked.conversation_id
+        command = commands.propose(proposal, asked.request.question, chat, asked.assistant_id)
         # Whoever asks something else doesn't want it any more.
-        asked.do_before_next(partial(self.commands.lapse, chat))
+        asked.do_before_next(partial(commands.lapse, chat))
         return command.command_id
 
-    def carry_out(self, command_id: str) -> str:
-        """Do what the person agreed to; the outcome in words."""
-        return self.commands.carry_out(command_id)
+    return Changes(commands.proposals.is_asked_for, propose, commands.carry_out)
 
-    def go_on_later(
-        self, rails: Rails, world: RailsWorld, conversation: Conversation, command_id: str
-    ) -> str:
-        """Let the flows go on after the person's word; returns the question to the person."""
 
-        def go_on(is_agreed: bool) -> str:
-            # Nobody waits for an answer from the documents any more.
-            engine = rails.in_world(replace(world, answer=None, ask_every_file=None))
-            turn = engine.react(conversation, Confirmation(command_id, is_agreed))
-            return "\n\n".join(text for who, text in transcript(turn) if who == "bot")
+def go_on_later(
+    commands: Commands, rails: Rails, world: RailsWorld, conversation: Conversation, command_id: str
+) -> str:
+    """Let the flows go on after the person's word; returns the question to the person."""
 
-        self.commands.go_on_with(command_id, go_on)
-        command = self.commands.get(command_id)
-        title = command.title if command else ""
-        return tr("{title}? Nothing is done before you agree.", title=title)
+    def go_on(is_agreed: bool) -> str:
+        # Nobody waits for an answer from the documents any more.
+        engine = rails.in_world(replace(world, answer=None, ask_every_file=None))
+        turn = engine.react(conversation, Confirmation(command_id, is_agreed))
+        return "\n\n".join(text for who, text in transcript(turn) if who == "bot")
+
+    commands.go_on_with(command_id, go_on)
+    command = commands.get(command_id)
+    title = command.title if command else ""
+    return tr("{title}? Nothing is done before you agree.", title=title)
 
 
 def _last_answer(history: Sequence[Message]) -> Answered | None:
@@ -384,10 +375,11 @@ class RailedAnswers:
         opened = self._sets.rails(asked.rails)
         begun = self._so_far(opened, asked)
         is_held = bool(opened.configuration.output_rails)
-        turns: list[Turn] = []
+        turns: list[RailTurn] = []
         pieces = self._pieces(opened, asked, turns)
         threaded = ThreadedTurn(asked.answer, is_held=is_held, pieces=pieces)
-        changes = ConsentedChanges(self._commands, asked) if self._commands else None
+        commands = self._commands
+        changes = consented_changes(commands, asked) if commands else None
         events: list[RailEvent] = []
         calls, to_ask = 0, ""
 
@@ -398,8 +390,9 @@ class RailedAnswers:
             turns.append(under_way)
             events.extend(under_way)
             calls = len(under_way.model_calls)
-            if changes and (command_id := proposal_of(events)):
-                to_ask = changes.go_on_later(opened, world, under_way.conversation, command_id)
+            if commands and (command_id := proposal_of(events)):
+                so_far = under_way.conversation
+                to_ask = go_on_later(commands, opened, world, so_far, command_id)
 
         yield from threaded.events(turn)
         blank = Message(uuid.uuid4().hex, asked.conversation_id, Role.ASSISTANT, "", time.time())
@@ -416,7 +409,7 @@ class RailedAnswers:
         return done
 
     def _pieces(
-        self, opened: Rails, asked: RailedQuestion, turns: Sequence[Turn]
+        self, opened: Rails, asked: RailedQuestion, turns: Sequence[RailTurn]
     ) -> Callable[[], CheckedSentences] | None:
         """Checks growing answers with the rails for output; None if these want whole answers.
 
@@ -425,8 +418,7 @@ class RailedAnswers:
         if not opened.configuration.shows_pieces:
             return None
 
-        def passes(beginning: Beginning) -> str | None:
-            found = beginning.found
+        def passes(beginning: str, found: SourcesFound) -> str | None:
             has_nothing_to_check = False
 
             def support(text: str, _: Sequence[Passage]) -> float:
@@ -441,7 +433,7 @@ class RailedAnswers:
             rows = [{"text": source.text, "source": source.title} for source in found.sources]
             known = {"relevant_passages": rows, "is_own_knowledge": found.is_own_knowledge}
             context = {**turns[-1].conversation.state.context, **known}
-            passed = opened.in_world(world).passed(beginning.text, context)
+            passed = opened.in_world(world).passed(beginning, context)
             # A heading or an introduction proves nothing: it waits for the first statement.
             return "" if passed is None and has_nothing_to_check else passed
 

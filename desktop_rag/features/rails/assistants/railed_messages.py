@@ -1,7 +1,7 @@
 """What is shown of a turn of rails: its message, and the checked part of a growing answer. Pure."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from desktop_rag.answer.citing.citations import finish_answer
 from desktop_rag.core.conversation import (
@@ -136,16 +136,9 @@ def _masked_source(source: SourceRef) -> SourceRef:
 _GROWTH = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """The finished sentences of an answer so far, with the sources it was given."""
-
-    text: str
-    found: SourcesFound
-
-
-# The beginning as the rails let it through: "" where it tells nothing yet, None where they don't.
-Passes = Callable[[Beginning], str | None]
+# The finished sentences of an answer so far, with the sources it was given, as the rails let them
+# through: "" where they tell nothing yet, None where they don't.
+Passes = Callable[[str, SourcesFound], str | None]
 
 
 class CheckedSentences:
@@ -182,7 +175,7 @@ class CheckedSentences:
         if end <= least_chars:
             return
         self._checked_chars = end
-        passed = self._passes(Beginning(self._text[:end], self._found))
+        passed = self._passes(self._text[:end], self._found)
         if passed is None or not passed.startswith(self._shown):
             self._is_over = True
         elif added := passed[len(self._shown) :]:

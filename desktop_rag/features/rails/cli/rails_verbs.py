@@ -79,9 +79,8 @@ def _try(arguments: argparse.Namespace) -> int:
     from desktop_rag.core.paths import find_home
     from desktop_rag.features.rails.services import AssistantRails
 
-    tried = AssistantRails(*bundled_embeddings(), find_home().rails).try_sentence(
-        _rails(arguments.rails), arguments.text
-    )
+    rails = AssistantRails(*bundled_embeddings(), find_home().rails)
+    tried = rails.answers.try_sentence(_rails(arguments.rails), arguments.text)
     lines = [*tried.in_words().splitlines(), *tried.events]
     print_document(asdict(tried), lambda _: lines, as_json=arguments.json)
     return 0

@@ -13,7 +13,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from io import BufferedReader
 from pathlib import Path
 from threading import Event, Lock
@@ -147,13 +147,8 @@ def _creation_flags() -> int:
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The outcome of a command in words, and what takes it back."""
-
-    state: CommandState
-    outcome: str
-    undo: Mapping[str, Any] = field(default_factory=dict[str, Any])
+# The state of a command that has ended, its outcome in words, and what takes it back.
+Done = tuple[CommandState, str, Mapping[str, Any]]
 
 
 class CommandDoing:
@@ -195,7 +190,7 @@ class CommandDoing:
         path, text = Path(str(target["path"])), str(target["text"])
         self._notes.save_new(path, text)
         undo = {"path": str(path), "digest": hashlib.sha256(text.encode()).hexdigest()}
-        return Done(CommandState.DONE, tr("Saved as {path}", path=str(path)), undo)
+        return CommandState.DONE, tr("Saved as {path}", path=str(path)), undo
 
     def _remove_note(self, undo: Mapping[str, Any]) -> None:
         path = Path(str(undo["path"]))
@@ -216,7 +211,7 @@ class CommandDoing:
             raise AppError(f"{path!s} leads elsewhere now.", "Ask again.")
         source = self._library.sources.add(path)
         outcome = tr("{path} is in the library, and its files are being read", path=str(path))
-        return Done(CommandState.DONE, outcome, {"source_id": source.source_id})
+        return CommandState.DONE, outcome, {"source_id": source.source_id}
 
     def _run(self, target: Mapping[str, Any]) -> Done:
         program = self._programs.get(str(target["program_id"]))
@@ -247,7 +242,7 @@ def _outcome(end: ProgramEnd, timeout_s: int) -> Done:
     is_done = end.status == 0 and not (end.is_late or end.is_stopped)
     more = tr("(The rest of its output is left out.)") if end.is_cut else ""
     outcome = "\n".join(filter(None, (told, end.output, more)))
-    return Done(CommandState.DONE if is_done else CommandState.FAILED, outcome)
+    return CommandState.DONE if is_done else CommandState.FAILED, outcome, {}
 
 
 class CommandBook:
@@ -334,29 +329,20 @@ _MOST_TOLD = 8
 _LONGEST_TOLD = 200
 
 
-class Commands:
+class Commands(CommandBook):
     """The commands of the app, and the programs that they may run: `programs`."""
 
     def __init__(self, home: Home, library: Library) -> None:
         """Settles what the last run left open; the next change writes the file."""
         notes = NoteFiles(home.notes, library)
         self.programs = ProgramBook(home.programs)
-        self._book = CommandBook(home.commands, time.time)
+        super().__init__(home.commands, time.time)
         self.proposals = CommandProposals(self.programs, notes, home.program_work)
         self._stop = Event()
         self._doing = CommandDoing(notes, library, self.programs, self.proposals, self._stop)
-        self._lock = Lock()
         self._waiting: dict[str, GoOn] = {}
         self._begun: set[str] = set()
         self._publish = library.changes.publish
-
-    def all(self) -> list[Command]:
-        """All commands, the newest first."""
-        return self._book.all()
-
-    def get(self, command_id: str) -> Command | None:
-        """The command; None once it was forgotten."""
-        return self._book.get(command_id)
 
     def propose(
         self, proposal: Proposal, prompt: str, conversation_id: str, assistant_id: str
@@ -366,7 +352,7 @@ class Commands:
             uuid.uuid4().hex, proposal.kind, proposal.title, prompt[:_LONGEST_PROMPT],
             proposal.details, proposal.target, time.time(), conversation_id, assistant_id,
         )  # fmt: skip
-        self._book.add(command)
+        self.add(command)
         self._tell(command)
         return command
 
@@ -377,7 +363,7 @@ class Commands:
 
     def lapse(self, conversation_id: str) -> None:
         """Give up what was proposed in a chat: the person went on without deciding."""
-        for command in self._book.all() if conversation_id else ():
+        for command in self.all() if conversation_id else ():
             if command.conversation_id == conversation_id:
                 self._settle(command.command_id, CommandState.PROPOSED, CommandState.LAPSED)
 
@@ -389,7 +375,7 @@ class Commands:
         with self._lock:
             go_on = self._waiting.pop(command_id, None)
         state = CommandState.RUNNING if is_agreed else CommandState.DECLINED
-        command = self._book.change(
+        command = self.change(
             command_id,
             CommandState.PROPOSED,
             lambda found: replace(found, state=state, decided_at=time.time()),
@@ -400,7 +386,7 @@ class Commands:
         said = go_on(is_agreed) if go_on else ""
         if is_agreed and not go_on:
             self._carried_out(command_id)
-        self._book.change(
+        self.change(
             command_id,
             CommandState.DONE,
             lambda found: found if said in found.outcome else replace(found, said=said),
@@ -430,17 +416,11 @@ class Commands:
         if command is None or command.state is not CommandState.RUNNING or not is_new:
             raise AppError("Nobody agreed to this, or it was done already.", "Ask for it again.")
         try:
-            done = self._doing.do(command)
+            state, outcome, undo = self._doing.do(command)
         except AppError as exc:
-            done = Done(CommandState.FAILED, " ".join(filter(None, (exc.title, exc.hint))))
-        ended = self._book.change(
-            command_id,
-            CommandState.RUNNING,
-            lambda c: replace(
-                c, state=done.state, outcome=done.outcome, undo=done.undo, ended_at=time.time()
-            ),
-        )
-        return ended or command
+            state, outcome, undo = CommandState.FAILED, str(exc), {}
+        ended = replace(command, state=state, outcome=outcome, undo=undo, ended_at=time.time())
+        return self.change(command_id, CommandState.RUNNING, lambda _: ended) or command
 
     def undo(self, command_id: str) -> Command:
         """Take back what was done; AppError when it can't be."""
@@ -453,12 +433,12 @@ class Commands:
 
     def forget(self, command_ids: Collection[str]) -> None:
         """Remove commands from the history. What they did stays."""
-        self._book.forget(command_ids)
+        super().forget(command_ids)
         self._tell(None)
 
     def take(self, commands: Sequence[Command]) -> int:
         """Keep the commands of a backup; returns how many were new. AppError as for `propose`."""
-        news = self._book.take(commands)
+        news = super().take(commands)
         self._tell(None)
         return news
 
@@ -482,7 +462,7 @@ class Commands:
         self._stop.set()
 
     def _settle(self, command_id: str, before: CommandState, after: CommandState) -> None:
-        changed = self._book.change(
+        changed = self.change(
             command_id, before, lambda c: replace(c, state=after, ended_at=time.time())
         )
         if changed is not None:

@@ -10,11 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.core.paths import resources_dir
+from desktop_rag.features.rails.language.flow_program import Program
 
 Vectors = NDArray[np.float32]
 Places = NDArray[np.intp]
@@ -525,3 +527,47 @@ def _known_texts(examples: Sequence[IntentExample]) -> dict[str, tuple[str, ...]
 def _words(text: str) -> str:
     """The words of a text; a text of signs alone stays as it is."""
     return " ".join(_WORD.findall(text.casefold())) or text.strip()
+
+
+class Nearest:
+    """The examples and flows of a configuration that are near to a text.
+
+    They are embedded when first needed.
+    """
+
+    def __init__(
+        self, program: Program, embed: Embed | None, embed_examples: Embed | None = None
+    ) -> None:
+        self._program = program
+        self._embed = embed
+        self._embed_examples = embed_examples or embed
+        self._lock = Lock()
+        self._recogniser: IntentRecogniser | None = None
+        self._flow_vectors: np.ndarray | None = None
+
+    def recognise(self, text: str) -> RecognisedIntent | None:
+        """The intent by examples; None where nothing can be compared."""
+        if self._embed is None or self._embed_examples is None:
+            return None
+        with self._lock:
+            if self._recogniser is None:
+                self._recogniser = IntentRecogniser(
+                    self._examples(), self._embed, self._embed_examples
+                )
+        return self._recogniser.recognise(text)
+
+    def flows(self, text: str) -> Sequence[str]:
+        """The flows nearest to a text, as they are written."""
+        written = self._program.written_flows
+        if self._embed is None or len(written) <= NEAREST:
+            return written[:NEAREST]
+        with self._lock:
+            if self._flow_vectors is None:
+                self._flow_vectors = np.asarray((self._embed_examples or self._embed)(written))
+        similarities = self._flow_vectors @ self._embed([text])[0]
+        order = np.argsort(-similarities, kind="stable")[:NEAREST]
+        return [written[place] for place in order]
+
+    def _examples(self) -> list[IntentExample]:
+        forms = self._program.user_forms.items()
+        return [IntentExample(text, form) for form, said in forms for text in said if text != "..."]

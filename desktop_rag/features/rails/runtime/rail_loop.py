@@ -2,12 +2,12 @@
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import Event
-from typing import Protocol
 
 from desktop_rag.features.rails.actions.action_calls import CallOutcome
+from desktop_rag.features.rails.actions.rails_world import ModelCall
 from desktop_rag.features.rails.language.flow_program import Program
 from desktop_rag.features.rails.rail_events import (
     ActionFinished,
@@ -48,31 +48,26 @@ class Conversation:
     words: tuple[str, ...] = field(default=(), compare=False)
 
 
-class CallsActions(Protocol):
-    """Carries out an action; always returns in time."""
-
-    def __call__(
-        self,
-        started: StartAction,
-        conversation: Conversation,
-        remaining_s: float,
-        command_id: str = "",
-    ) -> CallOutcome:
-        """The outcome; without a `command_id`, what would change something is only proposed."""
-        ...
+# Carries out an action within so many seconds. Without the id of a command that the person agreed
+# to, what would change something is only proposed.
+CallAction = Callable[[StartAction, Conversation, float, str], CallOutcome]
 
 
 class RailTurn:
-    """A turn: iterate over its events; `conversation` is then the one after it."""
+    """A turn: iterate over its events; `conversation` is then the one after it.
+
+    `model_calls` are the calls of the model so far.
+    """
 
     def __init__(
         self,
         program: Program,
         conversation: Conversation,
         first: RailEvent,
-        call: CallsActions,
+        call: CallAction,
         limits: Limits,
         *,
+        model_calls: Sequence[ModelCall],
         cancel: Event | None = None,
     ) -> None:
         self._state = conversation.state
@@ -81,6 +76,7 @@ class RailTurn:
         self._program = program
         self._call = call
         self._limits = limits
+        self.model_calls = model_calls
         self._cancel = cancel
         self._given: deque[RailEvent] = deque([first])
         self._ends = time.monotonic() + limits.time_s

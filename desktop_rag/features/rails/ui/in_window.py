@@ -54,11 +54,11 @@ class _Parts(QObject):
 
     def rails_page(self) -> "QWidget":
         """The rails that the person writes."""
-        from desktop_rag.features.rails.ui.rails_page import RailsFolders, RailsPage
+        from desktop_rag.features.rails.ui.rails_page import RailsPage
 
         app, assistants = self._app, self._app.services.chat.assistants
-        folders = RailsFolders(lambda: self._services.assistants.own, assistants.all)
-        return RailsPage(app.bridge, folders, app.theme)
+        own = lambda: self._services.assistants.own  # noqa: E731
+        return RailsPage(app.bridge, own, assistants.all, app.theme)
 
     def commands_page(self) -> "QWidget":
         """The commands that assistants proposed."""
@@ -93,10 +93,10 @@ class _Parts(QObject):
         field.try_requested.connect(
             lambda chosen, text: bridge.run(
                 field,
-                lambda: known.try_sentence(chosen, text).in_words(),
+                lambda: known.answers.try_sentence(chosen, text).in_words(),
                 field.show_tried,
                 field.show_error,
             )
         )
-        bridge.run(field, known.folders, field.offer, field.show_error)
+        bridge.run(field, lambda: known.own.folders(()), field.offer, field.show_error)
         return field

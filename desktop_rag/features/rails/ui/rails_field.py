@@ -173,7 +173,9 @@ class Teaching(QObject):
                 self._offer(has_topics=bool(names))
 
         # Broken or missing rails have no topics; an answer says what is wrong with them.
-        self._bridge.run(self, lambda: self._rails().topic_names(chosen), show, lambda _: show(()))
+        self._bridge.run(
+            self, lambda: self._rails().own.topic_names(chosen), show, lambda _: show(())
+        )
 
     @Slot(str, QWidget)
     def show_menu(self, question: str, button: QWidget) -> None:
@@ -189,7 +191,7 @@ class Teaching(QObject):
                 action.triggered.connect(lambda _=False, topic=name: self._teach(topic, question))
             menu.popup(button.mapToGlobal(QPoint(0, button.height())))
 
-        self._bridge.run(button, lambda: self._rails().topic_names(chosen), show)
+        self._bridge.run(button, lambda: self._rails().own.topic_names(chosen), show)
 
     def _teach(self, name: str, question: str) -> None:
         chosen = self._chosen
@@ -200,7 +202,7 @@ class Teaching(QObject):
             )
             self.taught.emit(notice, lambda: self._bridge.run(self, undo))
 
-        self._bridge.run(self, lambda: self._rails().teach(chosen, name, question), offer)
+        self._bridge.run(self, lambda: self._rails().own.teach(chosen, name, question), offer)
 
     def _offer(self, *, has_topics: bool) -> None:
         self._has_topics = has_topics

@@ -4,7 +4,6 @@ Unsaved changes are kept over a restart.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,38 +38,6 @@ if TYPE_CHECKING:
     from desktop_rag.features.rails.assistants.own_rails import OwnRails
 
 _UNUSED = tr("No assistant has these rails yet. Its form has them under Rails.")
-
-
-@dataclass(frozen=True, slots=True)
-class ShownFolders:
-    """The folders, the chosen one, who uses it, and its unsaved topics."""
-
-    folders: tuple[Path, ...]
-    chosen: Path | None
-    used: str
-    draft: RailsDraft | None
-
-
-class RailsFolders:
-    """Reads the folders and who uses them, on worker threads. `own` is opened when first called."""
-
-    def __init__(
-        self, own: "Callable[[], OwnRails]", assistants: Callable[[], Sequence[Assistant]]
-    ) -> None:
-        self.own = own
-        self._assistants = assistants
-
-    def read(self, wanted: Path | None) -> ShownFolders:
-        """The folders, with `wanted` chosen, else the one with unsaved topics, else the first."""
-        own, assistants = self.own(), self._assistants()
-        folders = own.folders([assistant.rails for assistant in assistants])
-        draft = own.draft()
-        if draft and draft.folder not in folders and not draft.folder.is_dir():
-            draft = None
-        chosen = wanted or (draft.folder if draft else next(iter(folders), None))
-        if draft and draft.folder != chosen:
-            draft = None
-        return ShownFolders(tuple(folders), chosen, _used_in_words(chosen, assistants), draft)
 
 
 def _used_in_words(folder: Path | None, assistants: Sequence[Assistant]) -> str:
@@ -318,10 +285,18 @@ _OTHERS = tr("Other files of this folder stay as they are: {files}.")
 class RailsPage(ScrolledPage):
     """Edits the topics of a folder; reads the folders whenever it is shown."""
 
-    def __init__(self, bridge: Bridge, folders: RailsFolders, theme: Theme) -> None:
+    def __init__(
+        self,
+        bridge: Bridge,
+        own: "Callable[[], OwnRails]",
+        assistants: Callable[[], Sequence[Assistant]],
+        theme: Theme,
+    ) -> None:
+        """`own` opens the folders when first called. Both are called on worker threads."""
         super().__init__(tr("Rails"))
         self._bridge = bridge
-        self._folders = folders
+        self._own = own
+        self._assistants = assistants
         self._opened: OpenedRails | None = None
         self._edits = TopicEdits()
         self._is_saving = False
@@ -401,14 +376,26 @@ class RailsPage(ScrolledPage):
             self._keep_draft()
 
     def _refresh(self, wanted: Path | None) -> None:
-        """Read the folders and open the `wanted` one, see `RailsFolders.read`."""
-        self._bridge.run(self, lambda: self._folders.read(wanted), self._on_folders)
+        """Read the folders and open the `wanted` one, else that of unsaved topics, or the first."""
 
-    def _on_folders(self, found: ShownFolders) -> None:
+        def read() -> tuple[list[Path], Path | None, str, RailsDraft | None]:
+            own, assistants = self._own(), self._assistants()
+            folders, draft = own.folders([each.rails for each in assistants]), own.draft()
+            if draft and draft.folder not in folders and not draft.folder.is_dir():
+                draft = None
+            chosen = wanted or (draft.folder if draft else next(iter(folders), None))
+            draft = draft if draft and draft.folder == chosen else None
+            return folders, chosen, _used_in_words(chosen, assistants), draft
+
+        self._bridge.run(self, read, lambda found: self._on_folders(*found))
+
+    def _on_folders(
+        self, folders: Sequence[Path], chosen: Path | None, used: str, draft: RailsDraft | None
+    ) -> None:
         before = self._opened.folder if self._opened else None
-        self._chooser.show_folders(found.folders, found.chosen, found.used)
-        if found.chosen and found.chosen != before:
-            self._open(found.chosen, found.draft)
+        self._chooser.show_folders(folders, chosen, used)
+        if chosen and chosen != before:
+            self._open(chosen, draft)
         elif self._opened and not self._edits.is_changed:
             # A sentence may have been taught meanwhile, or the file changed by hand.
             self._open(self._opened.folder, None)
@@ -577,7 +564,7 @@ class RailsPage(ScrolledPage):
             return
         self._bridge.run(
             self,
-            lambda: self._folders.own().try_sentence(opened, topics, sentence),
+            lambda: self._own().try_sentence(opened, topics, sentence),
             lambda tried: self._trying.show_tried(tried.in_words(), tried.events),
             self._trying.show_error,
         )
@@ -588,9 +575,9 @@ class RailsPage(ScrolledPage):
         draft = None
         if opened and edits.is_changed:
             draft = RailsDraft(opened.folder, opened.text, edits.topics)
-        self._bridge.run(self, lambda: self._folders.own().keep_draft(draft))
+        self._bridge.run(self, lambda: self._own().keep_draft(draft))
 
     def _with_own(
         self, work: "Callable[[OwnRails], OpenedRails]", done: Callable[[OpenedRails], None]
     ) -> None:
-        self._bridge.run(self, lambda: work(self._folders.own()), done, self._show_error)
+        self._bridge.run(self, lambda: work(self._own()), done, self._show_error)

@@ -1,6 +1,7 @@
 """The form of a topic: its name, its sentences and what happens. Qt thread."""
 
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
@@ -71,12 +72,17 @@ class TopicForm(QWidget):
         self._then = _lines(tr("Then say"), _TEXT_LINES)
         self._then_note = note(_THEN_NOTE)
         self._documents_note = note(_DOCUMENTS_NOTE)
+        # The texts by the fields of a topic, with what separates them.
+        self._texts = {
+            "examples": (self._examples, _LINE),
+            "texts": (self._said, _TEXT),
+            "then": (self._then, _TEXT),
+        }
         self._build()
         self._name.textEdited.connect(self._on_name)
-        self._examples.textChanged.connect(self._on_examples)
         self._reply.activated.connect(self._on_reply)
-        self._said.textChanged.connect(self._on_said)
-        self._then.textChanged.connect(self._on_then)
+        for field, (editor, _) in self._texts.items():
+            editor.textChanged.connect(partial(self._on_texts, field))
 
     def _build(self) -> None:
         column = vertical(on=self, margins=0, spacing=5)
@@ -101,9 +107,8 @@ class TopicForm(QWidget):
         self._topic = topic
         if self._name.text() != topic.name:
             self._name.setText(topic.name)
-        _show(self._examples, _LINE.join(topic.examples))
-        _show(self._said, _TEXT.join(topic.texts))
-        _show(self._then, _TEXT.join(topic.then))
+        for field, (editor, separator) in self._texts.items():
+            _show(editor, separator.join(getattr(topic, field)))
         self._reply.setCurrentIndex(self._reply.findData(topic.reply))
         is_told = topic.reply is not TopicReply.DOCUMENTS
         is_asking = topic.reply is TopicReply.FOLLOW_UP
@@ -129,20 +134,10 @@ class TopicForm(QWidget):
     def _on_name(self, name: str) -> None:
         self._edit(replace(self._topic, name=name), "name")
 
-    @Slot()
-    def _on_examples(self) -> None:
-        lines = tuple(self._examples.toPlainText().split(_LINE))
-        self._edit(replace(self._topic, examples=lines), "examples")
-
-    @Slot()
-    def _on_said(self) -> None:
-        texts = tuple(self._said.toPlainText().split(_TEXT))
-        self._edit(replace(self._topic, texts=texts), "texts")
-
-    @Slot()
-    def _on_then(self) -> None:
-        texts = tuple(self._then.toPlainText().split(_TEXT))
-        self._edit(replace(self._topic, then=texts), "then")
+    def _on_texts(self, field: str) -> None:
+        editor, separator = self._texts[field]
+        texts = tuple(editor.toPlainText().split(separator))
+        self._edit(replace(self._topic, **{field: texts}), field)
 
     @Slot()
     def _on_reply(self) -> None:
