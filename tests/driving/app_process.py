@@ -27,7 +27,7 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.features.evaluation.services import EvaluationServices
 from desktop_rag.features.evaluation.values.experiment_events import RunWentOn
-from desktop_rag.features.evaluation.values.run import SetQuestion, SetUp
+from desktop_rag.features.evaluation.values.run import Run, RunAnswer, SetQuestion, SetUp
 from desktop_rag.idle_memory import share_memory
 from desktop_rag.ingest.scanning.scanner import RecheckTimes
 from desktop_rag.ingest.watching.watcher import WatchTimes
@@ -206,8 +206,8 @@ def _run_answers(services: Services) -> dict[str, list[str]]:
     """The questions that are answered, by the name of the set-up."""
     store = services.wing(EvaluationServices).worker.experiments.store
     return {
-        run.set_up.name: [answer.question_id for answer in store.answers(run.run_id)]
-        for run in store.runs()
+        run.set_up.name: [answer.question_id for answer in store.all(RunAnswer, run.run_id)]
+        for run in store.all(Run)
     }
 
 

@@ -5,7 +5,7 @@ Of a set that both sides have, the one changed last wins. Everything else is kep
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from desktop_rag.backup.value_rules import (
     LONGEST_NAME,
@@ -24,23 +24,13 @@ from desktop_rag.backup.value_rules import (
     whole,
 )
 from desktop_rag.core.records import Matching, checked
-from desktop_rag.features.evaluation.values.chunk_trial import ChunkComparison
-from desktop_rag.features.evaluation.values.run import Judgement, QuestionSet, Run, RunAnswer
+from desktop_rag.features.evaluation.experiments.experiment_store import KINDS
 from desktop_rag.store.contract.precious import BackupRules, Check, Entry, Incoming, Present
-
-# The value of each kind, the field with its id, and the one with its owner's.
-_KINDS: Mapping[str, tuple[type[Any], str, str]] = {
-    "set": (QuestionSet, "set_id", ""),
-    "run": (Run, "run_id", "set_id"),
-    "answer": (RunAnswer, "answer_id", "run_id"),
-    "judgement": (Judgement, "judgement_id", "set_id"),
-    "comparison": (ChunkComparison, "comparison_id", ""),
-}
 
 _COLUMNS: Mapping[str, Mapping[str, Check]] = {
     "experiments": {
         "record_id": identifier,
-        "kind": record(Annotated[str, Matching("|".join(_KINDS))]),
+        "kind": record(Annotated[str, Matching("|".join(KINDS))]),
         "owner_id": identifier_or_none,
         "made_of": json_of(any_json),
         "number": whole(0, MOST_NUMBER),
@@ -63,7 +53,7 @@ _COLUMNS: Mapping[str, Mapping[str, Check]] = {
 def _check(entry: Entry, place: str) -> None:
     """WrongValueError unless it is a value of its kind, with the ids that its row has."""
     row = entry.row
-    value, key, owner = _KINDS[row["kind"]]
+    value, key, owner = KINDS[row["kind"]]
     try:
         found = checked(value, strict_json(row["made_of"]), place)
     except (TypeError, ValueError):

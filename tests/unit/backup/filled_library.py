@@ -137,20 +137,20 @@ def _fill_schedule(schedule: ScheduleStore, answer: Message) -> None:
 
 
 def _fill_experiment(experiments: ExperimentStore, answer: Message) -> None:
-    experiments.put_set(SET)
+    experiments.put(SET)
     trial = ChunkTrial(ChunkSettings(), 7, (Retrieved("q", is_found=True, rank=1),))
     asked = (TrialQuestion("q", "When?", "/a.md"),)
-    experiments.put_comparison(ChunkComparison("k1", "c1", "Sea", 8.0, asked, (trial,)))
+    experiments.put(ChunkComparison("k1", "c1", "Sea", 8.0, asked, (trial,)))
     for run_id in ("e1", "e2"):
-        experiments.put_run(replace(RUN, run_id=run_id))
-        experiments.put_answer(
+        experiments.put(replace(RUN, run_id=run_id))
+        experiments.put(
             RunAnswer(
                 f"{run_id}a", run_id, "one", "At dusk [1].", 6.0, model="keeper", seconds=1.5,
                 sources=answer.sources, claims=answer.claims, tokens_in=900, tokens_out=20,
                 cost=0.01, app=Memory(200, 100), server=Memory(9, 8), grade="correct",
             )
         )  # fmt: skip
-    experiments.put_judgement(
+    experiments.put(
         Judgement("j1", "s1", "one", "e1", 7.0, "e2", Preference.SECOND, 0, "Clearer.", "judge")
     )
 
@@ -314,10 +314,10 @@ def shown(place: Place) -> dict[str, Any]:
         "scheduled": schedule.all(),
         "runs": schedule.runs("q1"),
         "sets": experiments.sets(),
-        "set_runs": experiments.runs(),
-        "set_answers": [experiments.answers(run.run_id) for run in experiments.runs()],
-        "comparisons": experiments.comparisons(),
-        "judgements": experiments.judgements("s1"),
+        "set_runs": experiments.all(Run),
+        "set_answers": [experiments.all(RunAnswer, run.run_id) for run in experiments.all(Run)],
+        "comparisons": experiments.all(ChunkComparison),
+        "judgements": experiments.all(Judgement, "s1"),
         "evaluation": [
             experiments.measurement(each.evaluation_id) for each in experiments.measurements()
         ],

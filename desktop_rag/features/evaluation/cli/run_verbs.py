@@ -42,7 +42,7 @@ from desktop_rag.features.evaluation.services import EvaluationServices
 from desktop_rag.features.evaluation.values.chunk_advice import advice, comparison_json
 from desktop_rag.features.evaluation.values.experiment_events import RunWentOn, TrialStage
 from desktop_rag.features.evaluation.values.measurement import Measurement
-from desktop_rag.features.evaluation.values.run import QuestionSet, RunState, SetUp
+from desktop_rag.features.evaluation.values.run import QuestionSet, Run, RunAnswer, RunState, SetUp
 from desktop_rag.features.evaluation.values.run_summary import compare_runs, summary
 from desktop_rag.features.evaluation.values.scoring import RunScores, SetResults
 
@@ -182,8 +182,8 @@ def _wait_for(experiments: Experiments, run_ids: Sequence[str]) -> None:
     told = ""
     while True:
         here().go_on()
-        runs = [run for run in experiments.store.runs() if run.run_id in run_ids]
-        count = sum(len(experiments.store.answers(run.run_id)) for run in runs)
+        runs = [run for run in experiments.store.all(Run) if run.run_id in run_ids]
+        count = sum(len(experiments.store.all(RunAnswer, run.run_id)) for run in runs)
         words = f"{count:,} of {sum(len(run.questions) for run in runs):,} answered"
         if words != told:
             say(words)

@@ -133,7 +133,7 @@ class ChunkTrials:
 
     def latest(self, collection_id: str) -> ChunkComparison | None:
         """The last comparison over this collection."""
-        found = [c for c in self._store.comparisons() if c.collection_id == collection_id]
+        found = [c for c in self._store.all(ChunkComparison) if c.collection_id == collection_id]
         return found[-1] if found else None
 
     def use(self, collection_id: str, chunking: ChunkSettings) -> ChunkSettings:
@@ -162,10 +162,10 @@ class ChunkTrials:
             raise
 
     def _keep(self, found: ChunkComparison) -> None:
-        for each in self._store.comparisons():
+        for each in self._store.all(ChunkComparison):
             if each.collection_id == found.collection_id:
-                self._store.remove_comparison(each.comparison_id)
-        self._store.put_comparison(found)
+                self._store.remove(each.comparison_id)
+        self._store.put(found)
 
     def _tell(self, doing: str, done: int = 0, total: int = 0) -> None:
         """Publish the present step and its progress."""

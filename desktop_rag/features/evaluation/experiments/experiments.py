@@ -132,12 +132,12 @@ class Experiments:
         with self._changing:
             present, kept = self._get(set_id), "" if rubric == RUBRIC else rubric
             if present.rubric != kept:
-                self.store.put_set(replace(present, rubric=kept, changed_at=time.time()))
+                self.store.put(replace(present, rubric=kept, changed_at=time.time()))
                 self.publish(SetsChanged())
 
-    def remove(self, set_id: str) -> None:
-        """Remove a set with its runs and judgements."""
-        self.store.remove_set(set_id)
+    def remove(self, record_id: str) -> None:
+        """Remove a set with its runs and judgements, or a run with its answers."""
+        self.store.remove(record_id)
         self.publish(SetsChanged())
 
     def _get(self, set_id: str) -> QuestionSet:
@@ -152,7 +152,7 @@ class Experiments:
         if any(each.set_id != kept.set_id for each in taken):
             raise AppError(f"There is another set called “{kept.name}”.", "Choose another name.")
         kept = replace(kept, version=kept.version + 1, changed_at=time.time())
-        self.store.put_set(kept)
+        self.store.put(kept)
         self.publish(SetsChanged())
         return kept
 
@@ -165,8 +165,8 @@ class Experiments:
             for set_up in set_ups
         ]
         known: list[RunAnswer] = []
-        for run in self.store.runs():
-            known += self.store.answers(run.run_id)
+        for run in self.store.all(Run):
+            known += self.store.all(RunAnswer, run.run_id)
         return estimate(len(question_set.questions), settings, known)
 
     def begin(
@@ -193,7 +193,7 @@ class Experiments:
             for set_up in set_ups
         ]  # fmt: skip
         for run in runs:
-            self.store.put_run(run)
+            self.store.put(run)
         self.publish(SetsChanged())
         return runs
 
@@ -205,18 +205,13 @@ class Experiments:
         """Let a run go on: what is unanswered, and what failed, is asked."""
         self._set_state(run_id, RunState.WAITING)
 
-    def remove_run(self, run_id: str) -> None:
-        """Remove a run with its answers."""
-        self.store.remove_run(run_id)
-        self.publish(SetsChanged())
-
     def _set_state(self, run_id: str, state: RunState) -> None:
-        for run in self.store.runs():
+        for run in self.store.all(Run):
             if run.run_id == run_id and run.state is not state:
                 is_resumed = state is RunState.WAITING
                 resumed_at = time.time() if is_resumed else run.resumed_at
                 cleared = replace(run, state=state, resumed_at=resumed_at)
-                self.store.put_run(replace(cleared, error_title="", error_hint=""))
+                self.store.put(replace(cleared, error_title="", error_hint=""))
         self.publish(SetsChanged())
 
     def results(self, set_id: str) -> SetResults:
@@ -226,10 +221,10 @@ class Experiments:
             asked = {q.question_id: q for run, _ in found for q in run.questions}
             runs = named([scored(run, answers, ()) for run, answers in found])
             return SetResults(_measured(set_id, tuple(asked.values())), tuple(runs))
-        question_set, judgements = self._get(set_id), self.store.judgements(set_id)
+        question_set, judgements = self._get(set_id), self.store.all(Judgement, set_id)
         runs = [
-            scored(run, self.store.answers(run.run_id), judgements)
-            for run in self.store.runs(set_id)
+            scored(run, self.store.all(RunAnswer, run.run_id), judgements)
+            for run in self.store.all(Run, set_id)
         ]
         return SetResults(question_set, tuple(named(runs)), tuple(judgements))
 
@@ -237,7 +232,7 @@ class Experiments:
 
     def judge(self, judgement: Judgement) -> None:
         """Store what a judge said; one with the id of another replaces it."""
-        self.store.put_judgement(judgement)
+        self.store.put(judgement)
         self.publish(SetsChanged())
 
     def judge_by_model(
@@ -259,7 +254,7 @@ class Experiments:
         pair = (first.run.run_id, second.run.run_id)
         done = {
             j.question_id
-            for j in self.store.judgements(set_id)
+            for j in self.store.all(Judgement, set_id)
             if j.judge and j.of_pair(*pair) and (j.rubric or RUBRIC) == rubric
         }
         count = known = unclear = missing = 0
@@ -295,7 +290,7 @@ class Experiments:
 
     def agreement(self, set_id: str) -> Agreement:
         """How far the person and the model agree on the pairs that both judged."""
-        judgements = self.store.judgements(set_id)
+        judgements = self.store.all(Judgement, set_id)
         by_model = {(j.question_id, j.first_run, j.second_run): j for j in judgements if j.judge}
         own: list[str] = []
         model: list[str] = []

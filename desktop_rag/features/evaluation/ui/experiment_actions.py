@@ -379,7 +379,7 @@ class ExperimentActions(QObject):
         """Remove runs with their answers, after a question."""
         names = ", ".join(one_line(scores.name) for scores in runs)
         ids, title = [s.run.run_id for s in runs], tr("Remove the answers of {names}?", names=names)
-        self._confirm(title, lambda: [self.experiments.remove_run(run_id) for run_id in ids])
+        self._confirm(title, lambda: [self.experiments.remove(run_id) for run_id in ids])
 
     def _confirm(self, title: str, work: Callable[[], object]) -> None:
         text = "\n\n".join((title, tr("This can't be undone.")))

@@ -73,65 +73,65 @@ def store(engine: Engine) -> ExperimentStore:
 
 
 def filled(store: ExperimentStore) -> ExperimentStore:
-    store.put_set(SET)
-    assert store.put_run(RUN)
-    assert store.put_run(replace(RUN, run_id="r2"))
-    assert store.put_answer(ANSWER)
-    assert store.put_judgement(JUDGEMENT)
+    store.put(SET)
+    assert store.put(RUN)
+    assert store.put(replace(RUN, run_id="r2"))
+    assert store.put(ANSWER)
+    assert store.put(JUDGEMENT)
     return store
 
 
 def test_all_comes_back_equal(store: ExperimentStore) -> None:
     filled(store)
     assert store.sets() == [SET]
-    assert store.runs("s") == store.runs() == [RUN, replace(RUN, run_id="r2")]
-    assert store.answers("r") == [ANSWER]
-    assert store.answers("r2") == []
-    assert store.judgements("s") == [JUDGEMENT]
+    assert store.all(Run, "s") == store.all(Run) == [RUN, replace(RUN, run_id="r2")]
+    assert store.all(RunAnswer, "r") == [ANSWER]
+    assert store.all(RunAnswer, "r2") == []
+    assert store.all(Judgement, "s") == [JUDGEMENT]
 
 
 def test_what_is_put_again_stays_in_its_place(store: ExperimentStore) -> None:
     filled(store)
-    store.put_set(QuestionSet("a", "a first one"))
+    store.put(QuestionSet("a", "a first one"))
     changed = replace(RUN, state=RunState.DONE)
-    assert store.put_run(changed)
-    assert [run.run_id for run in store.runs("s")] == ["r", "r2"]
-    assert store.runs("s")[0] == changed
-    assert store.answers("r") == [ANSWER]
+    assert store.put(changed)
+    assert [run.run_id for run in store.all(Run, "s")] == ["r", "r2"]
+    assert store.all(Run, "s")[0] == changed
+    assert store.all(RunAnswer, "r") == [ANSWER]
     assert [each.name for each in store.sets()] == ["a first one", "Lamps"]
 
 
 def test_nothing_is_stored_for_what_is_gone(store: ExperimentStore) -> None:
-    assert not store.put_run(RUN)
-    assert not store.put_answer(ANSWER)
-    assert not store.put_judgement(JUDGEMENT)
-    assert store.runs() == []
+    assert not store.put(RUN)
+    assert not store.put(ANSWER)
+    assert not store.put(JUDGEMENT)
+    assert store.all(Run) == []
 
 
 def test_a_run_goes_with_its_answers_and_their_judgements(store: ExperimentStore) -> None:
     filled(store)
-    store.remove_run("r2")
-    assert store.runs() == [RUN]
-    assert store.answers("r") == [ANSWER]
-    assert store.judgements("s") == []
+    store.remove("r2")
+    assert store.all(Run) == [RUN]
+    assert store.all(RunAnswer, "r") == [ANSWER]
+    assert store.all(Judgement, "s") == []
 
 
 def test_a_set_goes_with_everything(store: ExperimentStore) -> None:
     filled(store)
-    store.put_set(QuestionSet("other", "Other"))
-    store.remove_set("s")
-    store.remove_set("s")
+    store.put(QuestionSet("other", "Other"))
+    store.remove("s")
+    store.remove("s")
     assert [each.set_id for each in store.sets()] == ["other"]
-    assert (store.runs(), store.answers("r"), store.judgements("s")) == ([], [], [])
+    assert (store.all(Run), store.all(RunAnswer, "r"), store.all(Judgement, "s")) == ([], [], [])
 
 
 def test_comparisons_of_chunks_stand_alone(store: ExperimentStore) -> None:
     filled(store)
-    store.put_comparison(COMPARISON)
-    store.put_comparison(replace(COMPARISON, made_at=9.0))
-    assert store.comparisons() == [replace(COMPARISON, made_at=9.0)]
-    store.remove_set("s")
-    assert len(store.comparisons()) == 1
-    store.remove_comparison("k")
-    store.remove_comparison("k")
-    assert store.comparisons() == []
+    store.put(COMPARISON)
+    store.put(replace(COMPARISON, made_at=9.0))
+    assert store.all(ChunkComparison) == [replace(COMPARISON, made_at=9.0)]
+    store.remove("s")
+    assert len(store.all(ChunkComparison)) == 1
+    store.remove("k")
+    store.remove("k")
+    assert store.all(ChunkComparison) == []

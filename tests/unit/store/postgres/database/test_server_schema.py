@@ -34,7 +34,7 @@ def library_before(folder: Path, steps: int) -> str:
     """A library with a text and a set of questions, made as of then; the name of its schema."""
     with closing(postgres_in(folder)) as engine:
         put(engine, "a.txt", "lamp")
-        engine.store(ExperimentStore).put_set(SET)
+        engine.store(ExperimentStore).put(SET)
         schema = schema_of(engine)
     with psycopg.connect(address()) as connection:
         connection.execute(f"SET search_path TO {schema}".encode())
@@ -57,8 +57,8 @@ def test_it_has_all_that_it_had(tmp_path: Path) -> None:
             assert found(engine, "lamp") == ["lamp"]
             experiments = engine.store(ExperimentStore)
             assert experiments.sets() == [SET]
-            experiments.remove_run("none")
-            experiments.put_set(SET)
+            experiments.remove("none")
+            experiments.put(SET)
             with engine.storage.read() as con:
                 assert con.execute("SELECT version FROM library_state").fetchall() == [(1,)]
                 assert con.execute("SELECT to_regclass('migrations')").fetchall() == [(None,)]
