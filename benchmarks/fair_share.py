@@ -24,7 +24,7 @@ from bars import Bar, at_least, at_most, reported, table
 from desktop_rag.app import Services, build_services
 from desktop_rag.core.library_events import Stage
 from desktop_rag.core.paths import Home
-from desktop_rag.features.evaluation.measures.measurement import percentile
+from desktop_rag.features.evaluation.measures.metrics import percentile
 
 _LEAST_SHARE = 0.5
 _MOST_TIMES_QUIET = 2.0

@@ -36,7 +36,7 @@ from synthetic_library import Generator, fill_home
 
 from desktop_rag.core.paths import Home
 from desktop_rag.desktop.requests import QuickAskRequested
-from desktop_rag.features.evaluation.measures.measurement import percentile
+from desktop_rag.features.evaluation.measures.metrics import percentile
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget

@@ -14,7 +14,7 @@ from bars import Bar, reported
 
 from desktop_rag.answer.chat import Chat, user_message
 from desktop_rag.core.conversation import AnswerDone
-from desktop_rag.features.evaluation.measures.query_sets import RetrievalSet, load_set
+from desktop_rag.features.evaluation.measures.query_sets import KnownSet, load_set
 
 _NAMES = 40
 _FORMS = ("Who is Mr {}?", "What is {}?", "Tell me about {}.", "What did {} do in 2014?")
@@ -29,7 +29,7 @@ FOREIGN = {
 }
 
 
-def measure(sets: Path, library: str, own: RetrievalSet, chat: Chat) -> list[Bar]:
+def measure(sets: Path, library: str, own: KnownSet, chat: Chat) -> list[Bar]:
     """The share of refused questions in a set's library, by kind; [] without foreign questions."""
     foreign = sets / FOREIGN.get(library, "")
     if library not in FOREIGN or not (foreign / "queries.jsonl").is_file():

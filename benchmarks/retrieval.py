@@ -31,7 +31,7 @@ from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.cli.eval_verbs import in_scratch_home
 from desktop_rag.features.evaluation.measures import query_sets, search
-from desktop_rag.features.evaluation.measures.measurement import Measured
+from desktop_rag.features.evaluation.values.measurement import Measurement
 
 _SHARED = Path(__file__).parents[2] / "shared"
 _SECTIONS = ("quality", "spans", "pdfs", "scale")
@@ -110,12 +110,9 @@ def measure_set(folder: Path, name: str) -> tuple[Ranking, list[Bar], list[dict[
     """nDCG@10 by mode, the refusals, and the objects that the command line would print."""
     retrieval_set = query_sets.load_set(folder / name)
 
-    def measure(services: app.Services) -> tuple[Measured, list[Bar]]:
-        library, chat, scratch = services.library, services.chat, services.home.root.parent
-        measured = search.by_rank(
-            retrieval_set, library, chat, scratch, lambda line: say(f"{name}: {line}")
-        )
-        return measured, refusals.measure(folder, name, retrieval_set, chat)
+    def measure(services: app.Services) -> tuple[Measurement, list[Bar]]:
+        measured = search.search(retrieval_set, services, lambda line: say(f"{name}: {line}"))
+        return measured, refusals.measure(folder, name, retrieval_set, services.chat)
 
     (measured, refused), size_bytes = in_scratch_home(Settings(), measure)
     ranking: Ranking = {result["mode"]: result["ndcg@10"] for result in measured.results}
@@ -160,10 +157,8 @@ def by_spans(folder: Path, report: Report) -> None:
     if not query_sets.has_spans(folder):
         report.bars += [at_least(f"spans: {name}", _SPAN_RECALL, None) for name in names]
         return
-    span_set = query_sets.load_span_set(folder)
-    measured, size_bytes = in_scratch_home(
-        Settings(), lambda s: search.by_span(span_set, s.library, s.chat, say)
-    )
+    span_set = query_sets.load_set(folder, kind="spans")
+    measured, size_bytes = in_scratch_home(Settings(), lambda s: search.search(span_set, s, say))
     report.document["spans"] = sized(measured, size_bytes)
     hybrid = next(row for row in measured.results if row["mode"] == "hybrid")
     figures = (hybrid["span_recall@5"], hybrid["pooled_recall@5"])
@@ -183,10 +178,8 @@ def by_pages(folder: Path, report: Report) -> None:
     if not (folder / "evidence.jsonl").is_file():
         report.bars.append(at_least(name, _PAGE_SHARE, None))
         return
-    page_set = query_sets.load_page_set(folder)
-    measured, size_bytes = in_scratch_home(
-        Settings(), lambda s: search.by_page(page_set, s.library, s.chat, say)
-    )
+    page_set = query_sets.load_set(folder, kind="pages")
+    measured, size_bytes = in_scratch_home(Settings(), lambda s: search.search(page_set, s, say))
     report.document["pages"] = sized(measured, size_bytes)
     hybrid = next(row for row in measured.results if row["mode"] == "hybrid")
     report.bars += [
@@ -196,7 +189,7 @@ def by_pages(folder: Path, report: Report) -> None:
     ]
 
 
-def sized(measured: Measured, index_bytes: int) -> list[dict[str, Any]]:
+def sized(measured: Measurement, index_bytes: int) -> list[dict[str, Any]]:
     """The objects that the command line would print."""
     return [{**row, "index_bytes": index_bytes} for row in measured.results]
 

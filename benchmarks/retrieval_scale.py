@@ -25,7 +25,7 @@ from desktop_rag import app
 from desktop_rag.core.library_events import Stage
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.evaluation.measures.measurement import percentile
+from desktop_rag.features.evaluation.measures.metrics import percentile
 from desktop_rag.models.embedding.joined_embedding import BUNDLED, OnnxEmbedder, bundled_folders
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.connections import Columns, insert

@@ -17,7 +17,7 @@ from desktop_rag.answer.checking.claims.support import FEATURES, SIMILARITY, Mea
 from desktop_rag.answer.checking.claims.tokens import tokenize_claim
 from desktop_rag.answer.checking.claims.words import is_english
 from desktop_rag.core.text import words
-from desktop_rag.features.evaluation.measures.grounding import LabelledClaim, load_claims
+from desktop_rag.features.evaluation.measures.query_sets import LabelledClaim, load_claims
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -29,7 +29,7 @@ from monotone_regression import Regression, fit
 
 from desktop_rag.answer.checking.claims.support import FEATURES, SIMILARITY
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.features.evaluation.measures.measurement import area_under_curve, balanced_accuracy
+from desktop_rag.features.evaluation.measures.metrics import area_under_curve, balanced_accuracy
 
 _MOST = 400
 # Of the claims of all sets from the upper bound on, at least this share is supported: half of the

@@ -29,7 +29,7 @@ from retrieval_pools import RATIOS, Floats, Pool, Pools, pools_of
 
 from desktop_rag.answer.search.fusion import FURTHEST, standardised
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.features.evaluation.measures.measurement import ndcg
+from desktop_rag.features.evaluation.measures.metrics import ndcg
 from desktop_rag.features.evaluation.measures.query_sets import load_set
 
 # Sets of one group have the same questions or documents. They are left out together, and are not

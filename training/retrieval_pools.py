@@ -22,7 +22,7 @@ from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.core.language.languages import is_open_question
 from desktop_rag.core.paths import Home
 from desktop_rag.core.query import Query
-from desktop_rag.features.evaluation.measures.query_sets import RetrievalSet, load_set
+from desktop_rag.features.evaluation.measures.query_sets import KnownSet, load_set
 from desktop_rag.features.evaluation.measures.search import write_corpus
 from desktop_rag.store.contract.search import Scope
 
@@ -89,11 +89,11 @@ def pools_of(
     return found
 
 
-def sampled(whole: RetrievalSet, asked: RetrievalSet, most: int) -> RetrievalSet:
+def sampled(whole: KnownSet, asked: KnownSet, most: int) -> KnownSet:
     """A part of a set that is the same on every computer: all relevant documents of the questions
     that are asked, then others in the order of a hash of their ids, up to so many in total.
     """
-    wanted = {i for query, _ in asked.queries for i in asked.relevant[query]}
+    wanted = {i for query, _ in asked.queries for i in asked.known[query]}
     ids = {row["_id"] for row in whole.corpus}
     others = sorted(ids - wanted, key=lambda i: sha256(i.encode()).digest())
     kept = wanted.union(others[: max(0, most - len(wanted & ids))])
@@ -101,7 +101,7 @@ def sampled(whole: RetrievalSet, asked: RetrievalSet, most: int) -> RetrievalSet
 
 
 def _collect(
-    corpus: RetrievalSet, asked: RetrievalSet, scratch: Path, name: str, strangers: Sequence[str]
+    corpus: KnownSet, asked: KnownSet, scratch: Path, name: str, strangers: Sequence[str]
 ) -> Pools:
     folder = scratch / "corpus" / name.replace("/", "_")
     if folder.exists():
@@ -121,9 +121,7 @@ def _collect(
         own: list[Pool] = []
         for query_id, text in asked.queries:
             # The same paragraph of xquad has another prefix in each language.
-            grades = {
-                known.get(_plain(i), i): grade for i, grade in asked.relevant[query_id].items()
-            }
+            grades = {known.get(_plain(i), i): grade for i, grade in asked.known[query_id].items()}
             own.append(_pool(services.retriever, text, grades, ids))
         return Pools(own, [_pool(services.retriever, text, {}, ids) for text in strangers])
     finally:

@@ -29,7 +29,7 @@ from desktop_rag.core.claims import CheckedClaim, Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.settings import EndpointSettings
-from desktop_rag.features.evaluation.measures.grounding import load_claims
+from desktop_rag.features.evaluation.measures.query_sets import load_claims
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
 
 NATURAL = Path(__file__).parents[2] / "tests" / "unit" / "answer" / "checking" / "claims"

@@ -13,7 +13,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bars import reported, table
 
 from desktop_rag.app import make_claim_checker
-from desktop_rag.features.evaluation.measures.grounding import checked_claims, load_claims
+from desktop_rag.features.evaluation.measures.grounding import checked_claims
+from desktop_rag.features.evaluation.measures.query_sets import load_claims
 
 _SEED = 25
 _STRICT = 0.75

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from desktop_rag.features.evaluation.measures.measurement import percentile
+from desktop_rag.features.evaluation.measures.metrics import percentile
 
 _TICK_MS = 5
 _P999_LIMIT_MS, _LONGEST_LIMIT_MS = 50.0, 100.0

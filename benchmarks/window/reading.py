@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from desktop_rag.core.paths import Home, resources_dir
-from desktop_rag.features.evaluation.measures.measurement import percentile
+from desktop_rag.features.evaluation.measures.metrics import percentile
 from tests.unit.ingest.read.samples import make_pdf
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pytest
 
 from desktop_rag.answer.sources.question_rewriting import question_parts
 from desktop_rag.app import Services
-from desktop_rag.features.evaluation.measures.evidence import StatedReader
+from desktop_rag.features.evaluation.measures.search import StatedReader
 from tests.asking import ask
 from tests.indexed import OpenIndexed, index_texts
 

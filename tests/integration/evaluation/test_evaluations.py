@@ -96,13 +96,11 @@ def test_one_mode_and_the_first_queries_only(home: Home, folder: Path) -> None:
 
 @pytest.mark.slow
 def test_gold_spans_are_found_in_the_extracted_text(folder: Path) -> None:
-    span_set = query_sets.load_span_set(folder)
+    span_set = query_sets.load_set(folder, kind="spans")
     said: list[str] = []
 
     def measure(services: Services) -> Any:
-        return search.by_span(
-            span_set, services.library, services.chat, said.append, modes=["hybrid"]
-        )
+        return search.search(span_set, services, said.append, modes=["hybrid"])
 
     measured, size_bytes = in_scratch_home(Settings(), measure)
     assert size_bytes > 0
@@ -122,13 +120,13 @@ def test_evidence_is_found_by_its_page(tmp_path: Path) -> None:
     write(tmp_path / "queries.jsonl", [{"_id": "1", "text": "What is done with a burning glass?"}])
     evidence = {"query": "1", "file": "handbook.pdf", "page0": 2, "text": ""}
     write(tmp_path / "evidence.jsonl", [evidence])
-    page_set = query_sets.load_page_set(tmp_path)
+    page_set = query_sets.load_set(tmp_path, kind="pages")
 
     def measure(services: Services) -> Any:
-        return search.by_page(page_set, services.library, services.chat, print, modes=["lexical"])
+        return search.search(page_set, services, print, modes=["lexical"])
 
     measured, _ = in_scratch_home(Settings(), measure)
-    [row] = measured.rows
+    [row] = measured.queries
     assert row["found"][0] | {"score": 0} == {
         "file": "handbook.pdf", "page": 3, "last_page": 3, "score": 0,
     }  # fmt: skip

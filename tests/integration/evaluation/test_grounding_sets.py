@@ -3,11 +3,8 @@
 import pytest
 
 from desktop_rag.app import make_claim_checker
-from desktop_rag.features.evaluation.measures.grounding import (
-    check_figures,
-    checked_claims,
-    load_claims,
-)
+from desktop_rag.features.evaluation.measures.grounding import check_figures, checked_claims
+from desktop_rag.features.evaluation.measures.query_sets import load_claims
 from tests.conftest import SHARED
 
 SETS = SHARED / "bench" / "grounding"

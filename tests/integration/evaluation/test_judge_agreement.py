@@ -10,7 +10,8 @@ import pytest
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.evaluation.measures.grounding import LabelledClaim, sample_of
+from desktop_rag.features.evaluation.measures.grounding import sample_of
+from desktop_rag.features.evaluation.measures.query_sets import LabelledClaim
 from tests.command_line import run as run_verb
 from tests.command_line import run_json as run_verb_json
 from tests.servers.chat_server import ChatServer

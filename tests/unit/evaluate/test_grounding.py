@@ -7,12 +7,9 @@ import pytest
 
 from desktop_rag.app import make_claim_checker
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.evaluation.measures.grounding import (
-    check_figures,
-    checked_claims,
-    load_claims,
-)
-from desktop_rag.features.evaluation.measures.measurement import area_under_curve, balanced_accuracy
+from desktop_rag.features.evaluation.measures.grounding import check_figures, checked_claims
+from desktop_rag.features.evaluation.measures.metrics import area_under_curve, balanced_accuracy
+from desktop_rag.features.evaluation.measures.query_sets import load_claims
 
 SOURCE = "The ferry leaves at noon. The lamp is lit at dusk by the keeper of the harbour."
 ROWS = [
@@ -51,7 +48,7 @@ def test_a_set_is_judged_by_the_one_threshold(file: Path) -> None:
     assert (told["claims"], told["balanced_accuracy"], told["auc"]) == (3, 1.0, 1.0)
     assert told["threshold"] == checker.threshold
     assert told["ms_per_claim"] > 0
-    [first, second, _] = figures.rows
+    [first, second, _] = figures.queries
     assert (first["id"], first["label"], first["verdict"]) == ("a", "supported", "supported")
     assert second["support"] < checker.threshold
 

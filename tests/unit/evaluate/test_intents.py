@@ -7,7 +7,8 @@ import pytest
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
-from desktop_rag.features.evaluation.measures.intents import evaluate, load_sentences, measured
+from desktop_rag.features.evaluation.measures.intents import evaluate, measured
+from desktop_rag.features.evaluation.measures.query_sets import load_sentences
 from desktop_rag.features.rails.intent.intent_recognition import IntentExample
 from tests.command_line import run_json
 from tests.conftest import bundled_embedder

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from desktop_rag.features.evaluation.measures.measurement import ndcg, percentile, recall
+from desktop_rag.features.evaluation.measures.metrics import ndcg, percentile, recall
 
 RELEVANT = {"a": 2, "b": 1}
 

@@ -1,20 +1,12 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.evaluation.measures.query_sets import (
-    GoldSpan,
-    has_spans,
-    load_evidence_set,
-    load_page_set,
-    load_set,
-    load_span_set,
-)
-
-LOADERS = [load_set, load_span_set, load_page_set]
+from desktop_rag.features.evaluation.measures.query_sets import GoldSpan, has_spans, load_set
 
 
 def write(path: Path, *rows: dict[str, Any]) -> None:
@@ -32,7 +24,7 @@ def test_only_judged_queries_are_asked_in_their_order(folder: Path) -> None:
     (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n1\ta\t2\n3\ta\t1\n")
     loaded = load_set(folder)
     assert loaded.queries == (("3", "question 3"), ("1", "question 1"))
-    assert loaded.relevant == {"1": {"a": 2}, "3": {"a": 1}}
+    assert loaded.known == {"1": {"a": 2}, "3": {"a": 1}}
     assert load_set(folder, limit=1).queries == (("3", "question 3"),)
 
 
@@ -41,9 +33,9 @@ def test_gold_spans_are_kept_by_query(folder: Path) -> None:
     (folder / "documents").mkdir()
     row = {"query": "2", "document": "a.md", "start": 3, "end": 7, "text": "lamp"}
     write(folder / "spans.jsonl", row, {**row, "start": 9, "end": 13})
-    loaded = load_span_set(folder)
-    spans = (GoldSpan("a.md", 3, 7, "lamp"), GoldSpan("a.md", 9, 13, "lamp"))
-    assert loaded.spans == {"2": spans}
+    loaded = load_set(folder, kind="spans")
+    spans = [GoldSpan("a.md", 3, 7, "lamp"), GoldSpan("a.md", 9, 13, "lamp")]
+    assert loaded.known == {"2": spans}
     assert loaded.queries == (("2", "question 2"),)
     assert has_spans(folder)
 
@@ -51,28 +43,29 @@ def test_gold_spans_are_kept_by_query(folder: Path) -> None:
 def test_evidence_pages_count_from_one(folder: Path) -> None:
     (folder / "files").mkdir()
     write(folder / "evidence.jsonl", *({"query": "1", "file": "a.pdf", "page0": n} for n in (0, 7)))
-    assert load_page_set(folder).pages == {"1": frozenset({("a.pdf", 1), ("a.pdf", 8)})}
+    assert load_set(folder, kind="pages").known == {"1": {("a.pdf", 1), ("a.pdf", 8)}}
 
 
 @pytest.mark.parametrize("written", ["Ulan Bator", ["Ulan Bator"], [["Ulan Bator"]]])
 def test_a_string_alone_is_evidence_as_a_whole(folder: Path, written: object) -> None:
     (folder / "files").mkdir()
     write(folder / "questions.jsonl", {"id": 1, "question": "Where?", "evidence": written})
-    [question] = load_evidence_set(folder).questions
-    assert question.groups == (("Ulan Bator",),)
+    loaded = load_set(folder, kind="evidence")
+    assert loaded.queries == (("1", "Where?"),)
+    assert loaded.known["1"].groups == (("Ulan Bator",),)
 
 
-@pytest.mark.parametrize("load", LOADERS)
-def test_a_folder_that_is_no_set_is_told(tmp_path: Path, load: Any) -> None:
+@pytest.mark.parametrize("kind", ["retrieval", "spans", "pages", "evidence"])
+def test_a_folder_that_is_no_set_is_told(tmp_path: Path, kind: str) -> None:
     with pytest.raises(AppError, match="is no"):
-        load(tmp_path)
+        load_set(tmp_path, kind=kind)
 
 
 def test_rows_of_another_shape_are_told(folder: Path) -> None:
     (folder / "documents").mkdir()
     write(folder / "spans.jsonl", {"query": "2", "start": 3})
     with pytest.raises(AppError) as told:
-        load_span_set(folder)
+        load_set(folder, kind="spans")
     assert "spans.jsonl" in told.value.hint
 
 
@@ -80,11 +73,11 @@ def test_the_line_that_is_no_row_is_told(folder: Path) -> None:
     (folder / "corpus.jsonl").write_text('{"_id": "1", "text": "x"}\n{"_id": "2"\n')
     with pytest.raises(AppError) as told:
         load_set(folder)
-    assert "corpus.jsonl, line 2" in told.value.hint
+    assert re.search("Line 2 of .*corpus.jsonl", told.value.hint)
     (folder / "corpus.jsonl").unlink()
     with pytest.raises(AppError) as told:
         load_set(folder)
-    assert told.value.hint.endswith("corpus.jsonl: No such file or directory.")
+    assert told.value.hint.endswith("corpus.jsonl can't be read. No such file or directory.")
 
 
 def test_the_field_that_a_row_lacks_is_told(folder: Path) -> None:

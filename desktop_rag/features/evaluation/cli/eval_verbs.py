@@ -23,14 +23,7 @@ from desktop_rag.core.paths import find_home
 from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
 from desktop_rag.features.evaluation.cli.run_verbs import ID_CHARS, INDEX_KEYS, add_runs
 from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
-from desktop_rag.features.evaluation.measures import (
-    evidence,
-    grounding,
-    intents,
-    query_sets,
-    search,
-)
-from desktop_rag.features.evaluation.measures.measurement import MODES, Measured
+from desktop_rag.features.evaluation.measures import grounding, intents, query_sets, search
 from desktop_rag.features.evaluation.values.measurement import Measurement, app_version
 from desktop_rag.features.rails.cli.opened_world import bundled_embeddings, completion
 from desktop_rag.models.endpoint_address import normalise_base_url
@@ -61,10 +54,10 @@ def add_evals(parser: argparse.ArgumentParser) -> None:
     kinds.add_argument("--spans", action="store_true", help=text)
     text = "measure evidence pages instead, with files/, queries.jsonl and evidence.jsonl"
     kinds.add_argument("--pages", action="store_true", help=text)
-    added.add_argument("--mode", choices=MODES, help="one mode only")
+    added.add_argument("--mode", choices=search.MODES, help="one mode only")
     added.add_argument("--limit", type=positive, help="ask only the first queries")
-    counts = f"{search.RANKED_PASSAGES}, {search.SPAN_PASSAGES} by spans, {search.PAGE_PASSAGES}"
-    text = f"passages for each query ({counts} by pages)"
+    ranked, spans, pages = search.PASSAGES.values()
+    text = f"passages for each query ({ranked}, {spans} by spans, {pages} by pages)"
     added.add_argument("-k", "--k", type=positive, help=text)
     _add_output(added)
     _add_grounding(add("grounding", "how well the checker separates supported claims from others"))
@@ -73,8 +66,8 @@ def add_evals(parser: argparse.ArgumentParser) -> None:
     text = "a folder with files/ and questions.jsonl of {id, question, evidence}, or evidence pages"
     added.add_argument("dir", type=path_given, help=text)
     added.add_argument("--limit", type=positive, help="only the first questions")
-    text = f"the context of the model in tokens ({evidence.CONTEXT_TOKENS})"
-    added.add_argument("--context", type=positive, default=evidence.CONTEXT_TOKENS, help=text)
+    text = f"the context of the model in tokens ({search.CONTEXT_TOKENS})"
+    added.add_argument("--context", type=positive, default=search.CONTEXT_TOKENS, help=text)
     _add_output(added)
     _add_intents(add("rails", "intents by examples: how many are right, and need no model"))
     add_runs(add)
@@ -105,7 +98,7 @@ def in_scratch_home(settings: Settings, measure: Callable[[app.Services], T]) ->
 def _measure(
     arguments: argparse.Namespace,
     place: Path,
-    measure: Callable[[Settings], Measured],
+    measure: Callable[[Settings], Measurement],
     *options: str,
     is_table: bool = False,
 ) -> int:
@@ -115,16 +108,17 @@ def _measure(
     with _written_later(arguments.per_query) as per_query:
         measured = measure(settings)
         if per_query:
-            lines = (json.dumps(row, ensure_ascii=False) for row in measured.rows)
+            lines = (json.dumps(row, ensure_ascii=False) for row in measured.queries)
             per_query.writelines(f"{line}\n" for line in lines)
     # Sets of claims often have the same file name in folders that differ.
     name = place.name if place.is_dir() else f"{place.parent.name}/{place.name}"
     chosen = {key: value for key, value in asdict(settings).items() if key not in _LEFT_OUT}
     chosen |= {"folder": str(place), **{key: getattr(arguments, key) for key in options}}
+    seconds = time.monotonic() - began_at
     _keep(
-        Measurement(
-            uuid.uuid4().hex, measured.kind, name, time.time(), time.monotonic() - began_at,
-            app_version(), chosen, measured.results, measured.rows,
+        replace(
+            measured, evaluation_id=uuid.uuid4().hex, name=name, created_at=time.time(),
+            seconds=seconds, version=app_version(), settings=chosen,
         )
     )  # fmt: skip
     if is_table:
@@ -194,46 +188,30 @@ def _table_lines(rows: list[Row]) -> list[str]:
 
 
 def _retrieval(arguments: argparse.Namespace) -> int:
-    measure = _chosen_measure(arguments, arguments.dir)
+    kind = "spans" if arguments.spans else "pages" if arguments.pages else "retrieval"
+    # Read now, so that a wrong folder fails at once.
+    known = query_sets.load_set(arguments.dir, arguments.limit, kind)
+    modes = (arguments.mode,) if arguments.mode else search.MODES
 
-    def measured(settings: Settings) -> Measured:
-        found, index_bytes = in_scratch_home(settings, measure)
+    def measured(settings: Settings) -> Measurement:
+        found, index_bytes = in_scratch_home(
+            settings, lambda s: search.search(known, s, say, modes=modes, passages=arguments.k)
+        )
         sized = [{**row, "index_bytes": index_bytes} for row in found.results]
         return replace(found, results=sized)
 
     _measure(arguments, arguments.dir, measured, "limit", "k", is_table=True)
-    if not (arguments.spans or arguments.pages) and query_sets.has_spans(arguments.dir):
+    if kind == "retrieval" and query_sets.has_spans(arguments.dir):
         say("This set has gold spans too; measure them with --spans.")
     return 0
 
 
-def _chosen_measure(
-    arguments: argparse.Namespace, folder: Path
-) -> Callable[[app.Services], Measured]:
-    """The measurement to run; reads the set now, so that a wrong folder fails at once."""
-    modes = (arguments.mode,) if arguments.mode else MODES
-    limit, k = arguments.limit, arguments.k
-    if arguments.spans:
-        spans, count = query_sets.load_span_set(folder, limit), k or search.SPAN_PASSAGES
-        return lambda s: search.by_span(spans, s.library, s.chat, say, modes=modes, passages=count)
-    if arguments.pages:
-        pages, count = query_sets.load_page_set(folder, limit), k or search.PAGE_PASSAGES
-        return lambda s: search.by_page(pages, s.library, s.chat, say, modes=modes, passages=count)
-    ranked, count = query_sets.load_set(folder, limit), k or search.RANKED_PASSAGES
-    return lambda s: search.by_rank(
-        ranked, s.library, s.chat, s.home.root.parent, say, modes=modes, passages=count
-    )
-
-
 def _evidence(arguments: argparse.Namespace) -> int:
-    known = query_sets.load_evidence_set(arguments.dir, arguments.limit)
-    context = arguments.context
+    known = query_sets.load_set(arguments.dir, arguments.limit, "evidence")
 
-    def measured(settings: Settings) -> Measured:
-        return in_scratch_home(
-            settings,
-            lambda s: evidence.evaluate(known, s.library, s.chat, say, context_tokens=context),
-        )[0]
+    def measured(settings: Settings) -> Measurement:
+        context = arguments.context
+        return in_scratch_home(settings, lambda s: search.evidence(known, s, say, context))[0]
 
     return _measure(arguments, arguments.dir, measured, "context")
 
@@ -255,28 +233,28 @@ def _add_intents(parser: argparse.ArgumentParser) -> None:
 
 
 def _intents(arguments: argparse.Namespace) -> int:
-    examples = intents.load_sentences(arguments.dir / "examples.jsonl")
-    tests = intents.load_sentences(arguments.dir / "tests.jsonl")
+    examples = query_sets.load_sentences(arguments.dir / "examples.jsonl")
+    tests = query_sets.load_sentences(arguments.dir / "tests.jsonl")
     foreign: list[str] = []
     if arguments.out_of_scope:
-        rows = intents.load_sentences(arguments.out_of_scope, needs_intent=False)
+        rows = query_sets.load_sentences(arguments.out_of_scope, needs_intent=False)
         foreign = [row.text for row in rows]
 
-    def measured(complete: Callable[[str], str] | None) -> Measured:
+    def measured(complete: Callable[[str], str] | None) -> Measurement:
         embed, _ = bundled_embeddings()
         asked = intents.evaluate(
             examples, tests, embed, say, out_of_scope=foreign, complete=complete
         )
         return intents.measured(asked)
 
-    def with_model(services: app.Services) -> Measured:
+    def with_model(services: app.Services) -> Measurement:
         found = measured(completion(services))
         counted = services.chat.models.tokens_counted()
         tokens = round((counted.asked + counted.answered) / len(tests), 1)
         found.results[-1]["tokens_a_turn"] = tokens
         return found
 
-    def chosen(settings: Settings) -> Measured:
+    def chosen(settings: Settings) -> Measurement:
         if not arguments.endpoint:
             return measured(None)
         settings = _with_endpoint(settings, arguments, "Add --model NAME.")
@@ -319,9 +297,9 @@ def _add_grounding(parser: argparse.ArgumentParser) -> None:
 
 
 def _grounding(arguments: argparse.Namespace) -> int:
-    claims = grounding.load_claims(arguments.file)
+    claims = query_sets.load_claims(arguments.file)
 
-    def measured(settings: Settings) -> Measured:
+    def measured(settings: Settings) -> Measurement:
         checker = app.make_claim_checker()
         if arguments.model is None:
             checked = grounding.checked_claims(claims, checker, say)
@@ -337,7 +315,7 @@ def _grounding(arguments: argparse.Namespace) -> int:
 
 def _agreement(
     checked: Sequence[grounding.JudgedClaim], services: app.Services, arguments: argparse.Namespace
-) -> Measured:
+) -> Measurement:
     """The model's verdicts on a sample, once the person has agreed to the costs."""
     grader, models = AnswerGrader(services.chat), services.chat.models
     tokens = sum(grader.tokens_to_judge(c.checked, c.labelled.source) for c in checked)

@@ -6,7 +6,6 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,7 +13,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.core.places import column_number
 from desktop_rag.core.records import checked
-from desktop_rag.features.evaluation.values.run import SetQuestion, SetUp
+from desktop_rag.features.evaluation.values.run import QuestionSet, SetQuestion, SetUp
 
 WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xls", ".ods"})
 _BORDER = " | "
@@ -62,33 +61,24 @@ _LISTS = {"expected": _EXPECTED, "wrong": ("wrong",), "tags": ("tags", "tag"),
 _NEEDED = "It needs a column or key “question”; “expected”, “wrong” and “tags” may follow."
 
 
-@dataclass(frozen=True, slots=True)
-class ReadSet:
-    """A set as read; `documents` is the folder that it is asked of, "" for the person's library."""
-
-    name: str
-    questions: tuple[SetQuestion, ...]
-    documents: str = ""
-
-
 def is_set_file(path: Path) -> bool:
     """True for a file of questions, and for a folder with one."""
     is_file = path.suffix.casefold() in _FILES and path.is_file()
     return is_file or (path / _OF_FOLDER).is_file()
 
 
-def read_set(path: Path, parse: Parse) -> ReadSet:
+def read_set(path: Path, parse: Parse) -> QuestionSet:
     """A file as `read_questions` has it, or a folder of questions.jsonl and documents/.
 
     AppError as there, and for a folder without documents.
     """
     if not path.is_dir():
-        return ReadSet(path.stem, tuple(read_questions(path, parse)))
+        return QuestionSet("", path.stem, tuple(read_questions(path, parse)))
     documents = (path / "documents").resolve()
     if not documents.is_dir():
         raise AppError(f"{path} is no set of questions.", "It has no folder documents.")
     questions = read_questions(path / _OF_FOLDER, parse)
-    return ReadSet(path.resolve().name, tuple(questions), str(documents))
+    return QuestionSet("", path.resolve().name, tuple(questions), documents=str(documents))
 
 
 def read_questions(path: Path, parse: Parse) -> list[SetQuestion]:

@@ -8,37 +8,23 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from threading import Event
 
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
 from desktop_rag.core.claims import CheckedClaim, Verdict
-from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
-from desktop_rag.features.evaluation.experiments.set_files import json_objects
-from desktop_rag.features.evaluation.measures.measurement import (
-    Measured,
-    Row,
-    Say,
+from desktop_rag.features.evaluation.measures.metrics import (
     area_under_curve,
     balanced_accuracy,
     mean,
     rounded,
 )
+from desktop_rag.features.evaluation.measures.query_sets import LabelledClaim
+from desktop_rag.features.evaluation.measures.search import Row, Say
+from desktop_rag.features.evaluation.values.measurement import Measurement
 from desktop_rag.features.evaluation.values.paired_comparison import cohens_kappa
 
-_LABELS = {"supported": True, "unsupported": False}
 _TELL_EVERY = 500
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledClaim:
-    """A claim, its source, and the label by people: supported or not."""
-
-    claim_id: str
-    source: str
-    claim: str
-    is_supported: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,31 +39,6 @@ class JudgedClaim:
     ms: float
     verdict: Verdict | None = None
     reason: str = ""
-
-    @property
-    def label(self) -> str:
-        """The label as in a file of claims."""
-        return "supported" if self.labelled.is_supported else "unsupported"
-
-
-def load_claims(path: Path) -> list[LabelledClaim]:
-    """Read a file of rows {source, claim, label}; AppError names the first bad line.
-
-    The label is "supported" or "unsupported", and both must occur.
-    """
-    claims: list[LabelledClaim] = []
-    for number, row, bad in json_objects(path):
-        for key in ("source", "claim", "label"):
-            if not isinstance(row.get(key), str):
-                raise bad(f"It needs a text as its {key}.")
-        if row["label"] not in _LABELS:
-            raise bad('Its label must be "supported" or "unsupported".')
-        claim_id, is_supported = str(row.get("id", number)), _LABELS[row["label"]]
-        claims.append(LabelledClaim(claim_id, row["source"], row["claim"], is_supported))
-    if len({claim.is_supported for claim in claims}) < len(_LABELS):
-        why = "It needs supported and unsupported claims: nothing can be told from one kind."
-        raise AppError(f"{path} is no set of claims.", why)
-    return claims
 
 
 def checked_claims(
@@ -94,7 +55,7 @@ def checked_claims(
     return judged
 
 
-def check_figures(judged: Sequence[JudgedClaim], threshold: float) -> Measured:
+def check_figures(judged: Sequence[JudgedClaim], threshold: float) -> Measurement:
     """How well the check separates the claims."""
     labels = [claim.labelled.is_supported for claim in judged]
     supports = [claim.checked.support for claim in judged]
@@ -108,14 +69,15 @@ def check_figures(judged: Sequence[JudgedClaim], threshold: float) -> Measured:
     rows: list[Row] = [
         {
             "id": claim.labelled.claim_id,
-            "label": claim.label,
+            "label": claim.labelled.label,
             "support": claim.checked.support,
             "verdict": str(claim.checked.verdict),
             "ms": claim.ms,
         }
         for claim in judged
     ]
-    return Measured("grounding", [rounded(figures)], list(map(rounded, rows)))
+    queries = list(map(rounded, rows))
+    return Measurement(kind="grounding", results=[rounded(figures)], queries=queries)
 
 
 # --- a model that judges -------------------------------------------------------------------------
@@ -153,7 +115,7 @@ def judged_claims(
 
 def agreement_figures(
     judged: Sequence[JudgedClaim], model: str, tokens: tuple[int, int] | None
-) -> Measured:
+) -> Measurement:
     """How far the model, by its name, agrees with the check and with people; None is unknown.
 
     `agreement` and `kappa` are about supported or not; those of `verdicts` about all four.
@@ -184,14 +146,14 @@ def agreement_figures(
         {
             "id": claim.labelled.claim_id,
             "claim": claim.labelled.claim,
-            "label": claim.label,
+            "label": claim.labelled.label,
             "local": str(claim.checked.verdict),
             "model": str(claim.verdict or ""),
             "reason": claim.reason,
         }
         for claim in judged
     ]
-    return Measured("agreement", [rounded(figures)], rows)
+    return Measurement(kind="agreement", results=[rounded(figures)], queries=rows)
 
 
 def _share(one: Sequence[object], other: Sequence[object]) -> float | None:

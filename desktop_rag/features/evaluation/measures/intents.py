@@ -4,19 +4,12 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from desktop_rag.core.errors import AppError
-from desktop_rag.features.evaluation.experiments.set_files import json_objects
-from desktop_rag.features.evaluation.measures.measurement import (
-    Measured,
-    Row,
-    Say,
-    percentile,
-    rounded,
-)
+from desktop_rag.features.evaluation.measures.metrics import percentile, rounded
+from desktop_rag.features.evaluation.measures.search import Row, Say
+from desktop_rag.features.evaluation.values.measurement import Measurement
 from desktop_rag.features.rails.intent.intent_recognition import (
     Embed,
     IntentExample,
@@ -98,26 +91,10 @@ class ExamplesAsked:
         ]
 
 
-def measured(asked: Sequence[ExamplesAsked]) -> Measured:
+def measured(asked: Sequence[ExamplesAsked]) -> Measurement:
     """The figures of one set, an object for each number of examples."""
     rows = [row for each in asked for row in each.rows()]
-    return Measured("rails", [each.figures() for each in asked], rows)
-
-
-def load_sentences(path: Path, *, needs_intent: bool = True) -> list[IntentExample]:
-    """Read rows {text, intent}; AppError names the first line that is none.
-
-    Without `needs_intent` a row may be {text} alone.
-    """
-    found: list[IntentExample] = []
-    for _, row, bad in json_objects(path):
-        text, intent = row.get("text"), row.get("intent")
-        if not isinstance(text, str) or (needs_intent and not isinstance(intent, str)):
-            raise bad(f"It needs {'a text and an intent' if needs_intent else 'a text'}.")
-        found.append(IntentExample(text, str(intent or "")))
-    if not found:
-        raise AppError(f"{path} has no sentences.", 'A line is {"text": …, "intent": …}.')
-    return found
+    return Measurement(kind="rails", results=[each.figures() for each in asked], queries=rows)
 
 
 def evaluate(

@@ -1,24 +1,33 @@
-"""Reads sets of queries with their known answers. Worker threads."""
+"""Reads sets with known answers: of queries, of claims, of sentences. Worker threads."""
 
-import json
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.features.evaluation.experiments.set_files import json_objects
+from desktop_rag.features.rails.intent.intent_recognition import IntentExample
 
+Row = Mapping[str, Any]
+# A query: its id and its text.
 Query = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class RetrievalSet:
-    """Passages, queries (id, text) and the graded relevant passages of each query."""
+class KnownSet:
+    """Queries over a folder of documents, with what is known of each, by its id.
 
-    corpus: tuple[dict[str, str], ...]
+    That is, by the `kind` of the set: of `retrieval` the grades of relevant passages, whose texts
+    are its `corpus`; of `spans` the GoldSpans; of `pages` the (file, page) of the evidence, from 1;
+    of `evidence` an Evidence.
+    """
+
+    kind: str
+    documents: Path
     queries: tuple[Query, ...]
-    relevant: dict[str, dict[str, int]]
+    known: Mapping[str, Any]
+    corpus: tuple[Row, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,106 +41,33 @@ class GoldSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class SpanSet:
-    """A folder of documents, queries, and the gold spans of each query."""
+class Evidence:
+    """Of each of the `groups` one string must be sent, and one of the `pages` (file, page)."""
 
-    documents: Path
-    queries: tuple[Query, ...]
-    spans: dict[str, tuple[GoldSpan, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class PageSet:
-    """A folder of files, queries, and for each query the (file, page) of its evidence, from 1."""
-
-    files: Path
-    queries: tuple[Query, ...]
-    pages: dict[str, frozenset[tuple[str, int]]]
-
-
-@dataclass(frozen=True, slots=True)
-class EvidenceQuestion:
-    """A question with its evidence: of each of the `groups` one string must be sent, and one of the
-    `pages` (file, page).
-    """
-
-    query_id: str
-    text: str
-    kind: str
+    kind: str = ""
     groups: tuple[tuple[str, ...], ...] = ()
     pages: frozenset[tuple[str, int]] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceSet:
-    """A folder of files, and questions with the evidence that their answers rest on."""
-
-    files: Path
-    questions: tuple[EvidenceQuestion, ...]
-
-
-def load_evidence_set(folder: Path, limit: int | None = None) -> EvidenceSet:
-    """Read files/ and questions.jsonl, or a set of evidence pages; AppError for anything else."""
-    if not (folder / "questions.jsonl").exists():
-        pages = load_page_set(folder, limit)
-        files = {path.name for path in pages.files.iterdir()}
-        found = (EvidenceQuestion(i, t, "", pages=pages.pages[i]) for i, t in pages.queries)
-        kept = (q for q in found if {file for file, _ in q.pages} <= files)
-        return EvidenceSet(pages.files, tuple(kept))
-    with _explaining(folder, "set of evidence", "files/ and questions.jsonl"):
-        rows: Sequence[dict[str, Any]] = _rows(folder / "questions.jsonl")
-        questions = [
-            EvidenceQuestion(
-                str(row["id"]),
-                str(row.get("standalone") or row["question"]),
-                str(row.get("kind", "")),
-                tuple(tuple(map(str, _listed(group))) for group in _listed(row["evidence"])),
-            )
-            for row in rows
-            if row.get("evidence")
-        ]
-        return EvidenceSet(_folder(folder / "files"), tuple(questions[:limit]))
+def load_set(folder: Path, limit: int | None = None, kind: str = "retrieval") -> KnownSet:
+    """Read a set of this kind, with its first queries; AppError when it is no such set."""
+    named, needed, read = _KINDS[kind]
+    try:
+        documents, queries, known, *corpus = read(folder)
+        asked = tuple([query for query in queries if query[0] in known][:limit])
+        return KnownSet(kind, documents.resolve(), asked, known, *corpus)
+    except (AppError, OSError, ValueError, KeyError, TypeError, AttributeError) as exc:
+        raise AppError(f"{folder} is no {named}.", f"It needs {needed}. {_why(exc)}") from exc
 
 
-def _listed(value: str | Sequence[Any]) -> tuple[Any, ...]:
-    """The items of a list; a string alone is one, not the letters of it."""
-    return (value,) if isinstance(value, str) else tuple(value)
-
-
-def load_set(folder: Path, limit: int | None = None) -> RetrievalSet:
-    """Read corpus.jsonl, queries.jsonl and qrels.tsv; AppError when they are no such set."""
-    with _explaining(folder, "retrieval set", "corpus.jsonl, queries.jsonl and qrels.tsv"):
-        corpus = tuple(_rows(folder / "corpus.jsonl"))
-        relevant: dict[str, dict[str, int]] = {}
-        lines = (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()
-        for line in lines[1:]:
-            query, passage, grade = line.split("\t")
-            relevant.setdefault(query, {})[passage] = int(grade)
-        return RetrievalSet(corpus, _queries(folder, relevant, limit), relevant)
-
-
-def load_span_set(folder: Path, limit: int | None = None) -> SpanSet:
-    """Read documents/, queries.jsonl and spans.jsonl; AppError when they are not such a set."""
-    with _explaining(folder, "set of gold spans", "documents/, queries.jsonl and spans.jsonl"):
-        documents = _folder(folder / "documents")
-        spans: dict[str, list[GoldSpan]] = {}
-        for row in _rows(folder / "spans.jsonl"):
-            gold = GoldSpan(row["document"], int(row["start"]), int(row["end"]), row["text"])
-            spans.setdefault(str(row["query"]), []).append(gold)
-        kept = {query: tuple(found) for query, found in spans.items()}
-        return SpanSet(documents, _queries(folder, kept, limit), kept)
-
-
-def load_page_set(folder: Path, limit: int | None = None) -> PageSet:
-    """Read files/, queries.jsonl and evidence.jsonl; AppError when they are not such a set."""
-    with _explaining(folder, "set of evidence pages", "files/, queries.jsonl and evidence.jsonl"):
-        files = _folder(folder / "files")
-        pages: dict[str, set[tuple[str, int]]] = {}
-        for row in _rows(folder / "evidence.jsonl"):
-            place = str(row["file"]), int(row["page0"]) + 1
-            pages.setdefault(str(row["query"]), set()).add(place)
-        kept = {query: frozenset(places) for query, places in pages.items()}
-        return PageSet(files, _queries(folder, kept, limit), kept)
+def _why(exc: Exception) -> str:
+    match exc:
+        case KeyError():
+            return f"A row has no {exc.args[0]}."
+        case OSError(strerror=str(why)):
+            return f"{Path(str(exc.filename)).name}: {why}."
+        case _:
+            return str(exc) if isinstance(exc, AppError) else f"{exc}."
 
 
 def has_spans(folder: Path) -> bool:
@@ -139,43 +75,126 @@ def has_spans(folder: Path) -> bool:
     return (folder / "spans.jsonl").is_file() and (folder / "documents").is_dir()
 
 
-@contextmanager
-def _explaining(folder: Path, kind: str, needed: str) -> Generator[None]:
-    try:
-        yield
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as exc:
-        why = f"It needs {needed}. {_in_words(exc)}"
-        raise AppError(f"{folder} is no {kind}.", why) from exc
+def _ranked(folder: Path) -> tuple[Any, ...]:
+    corpus, grades = tuple(_rows(folder / "corpus.jsonl")), dict[str, dict[str, int]]()
+    lines = (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()
+    for line in lines[1:]:
+        query, passage, grade = line.split("\t")
+        grades.setdefault(query, {})[passage] = int(grade)
+    return folder, _queries(folder), grades, corpus
 
 
-def _in_words(exc: Exception) -> str:
-    if isinstance(exc, OSError) and exc.strerror:
-        return f"{Path(str(exc.filename)).name}: {exc.strerror}."
-    if isinstance(exc, KeyError):
-        return f"A row has no {exc.args[0]}."
-    return f"{exc}."
+def _spans(folder: Path) -> tuple[Any, ...]:
+    spans: dict[str, list[GoldSpan]] = {}
+    for row in _rows(folder / "spans.jsonl"):
+        gold = GoldSpan(row["document"], int(row["start"]), int(row["end"]), row["text"])
+        spans.setdefault(str(row["query"]), []).append(gold)
+    return _folder(folder / "documents"), _queries(folder), spans
 
 
-def _queries(folder: Path, judged: dict[str, Any], limit: int | None) -> tuple[Query, ...]:
-    """The first queries that have a known answer."""
-    rows: Sequence[dict[str, Any]] = _rows(folder / "queries.jsonl")
-    queries = [(str(row["_id"]), str(row["text"])) for row in rows]
-    return tuple([query for query in queries if query[0] in judged][:limit])
+def _pages(folder: Path) -> tuple[Any, ...]:
+    pages: dict[str, set[tuple[str, int]]] = {}
+    for row in _rows(folder / "evidence.jsonl"):
+        pages.setdefault(str(row["query"]), set()).add((str(row["file"]), int(row["page0"]) + 1))
+    return _folder(folder / "files"), _queries(folder), pages
+
+
+def _evidence(folder: Path) -> tuple[Any, ...]:
+    """A set of its own, or one of evidence pages, as far as its files are there."""
+    if not (folder / "questions.jsonl").exists():
+        files, queries, pages = _pages(folder)
+        there = {path.name for path in files.iterdir()}
+        found = {i: Evidence(pages=frozenset(of)) for i, of in pages.items()}
+        return files, queries, {i: e for i, e in found.items() if {f for f, _ in e.pages} <= there}
+    known: dict[str, Evidence] = {}
+    queries: list[Query] = []
+    for row in _rows(folder / "questions.jsonl"):
+        if row.get("evidence"):
+            queries.append((str(row["id"]), str(row.get("standalone") or row["question"])))
+            groups = (tuple(map(str, _listed(group))) for group in _listed(row["evidence"]))
+            known[str(row["id"])] = Evidence(str(row.get("kind", "")), tuple(groups))
+    return _folder(folder / "files"), queries, known
+
+
+def _listed(value: str | Sequence[Any]) -> tuple[Any, ...]:
+    """The items of a list; a string alone is one, not the letters of it."""
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _queries(folder: Path) -> list[Query]:
+    return [(str(row["_id"]), str(row["text"])) for row in _rows(folder / "queries.jsonl")]
+
+
+def _rows(path: Path) -> list[Row]:
+    return [row for _, row, _ in json_objects(path)]
 
 
 def _folder(folder: Path) -> Path:
     if not folder.is_dir():
         raise NotADirectoryError(f"{folder.name} is no folder")
-    return folder.resolve()
+    return folder
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
-    with path.open(encoding="utf-8") as file:
-        return [_row(path, n, line) for n, line in enumerate(file, 1) if line.strip()]
+# The name of each kind, its files, and what reads its documents, queries and known answers.
+_KINDS: Mapping[str, tuple[str, str, Callable[[Path], tuple[Any, ...]]]] = {
+    "retrieval": ("retrieval set", "corpus.jsonl, queries.jsonl and qrels.tsv", _ranked),
+    "spans": ("set of gold spans", "documents/, queries.jsonl and spans.jsonl", _spans),
+    "pages": ("set of evidence pages", "files/, queries.jsonl and evidence.jsonl", _pages),
+    "evidence": ("set of evidence", "files/ and questions.jsonl, or evidence pages", _evidence),
+}
 
 
-def _row(path: Path, number: int, line: str) -> dict[str, Any]:
-    try:
-        return json.loads(line)
-    except ValueError as exc:
-        raise ValueError(f"{path.name}, line {number}: {exc}") from exc
+# --- claims and sentences --------------------------------------------------------------------
+
+_LABELS = {"supported": True, "unsupported": False}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledClaim:
+    """A claim, its source, and the label by people: supported or not."""
+
+    claim_id: str
+    source: str
+    claim: str
+    is_supported: bool
+
+    @property
+    def label(self) -> str:
+        """The label as in a file of claims."""
+        return "supported" if self.is_supported else "unsupported"
+
+
+def load_claims(path: Path) -> list[LabelledClaim]:
+    """Read a file of rows {source, claim, label}; AppError names the first bad line.
+
+    The label is "supported" or "unsupported", and both must occur.
+    """
+    claims: list[LabelledClaim] = []
+    for number, row, bad in json_objects(path):
+        for key in ("source", "claim", "label"):
+            if not isinstance(row.get(key), str):
+                raise bad(f"It needs a text as its {key}.")
+        if row["label"] not in _LABELS:
+            raise bad('Its label must be "supported" or "unsupported".')
+        claim_id, is_supported = str(row.get("id", number)), _LABELS[row["label"]]
+        claims.append(LabelledClaim(claim_id, row["source"], row["claim"], is_supported))
+    if len({claim.is_supported for claim in claims}) < len(_LABELS):
+        why = "It needs supported and unsupported claims: nothing can be told from one kind."
+        raise AppError(f"{path} is no set of claims.", why)
+    return claims
+
+
+def load_sentences(path: Path, *, needs_intent: bool = True) -> list[IntentExample]:
+    """Read rows {text, intent}; AppError names the first line that is none.
+
+    Without `needs_intent` a row may be {text} alone.
+    """
+    found: list[IntentExample] = []
+    for _, row, bad in json_objects(path):
+        text, intent = row.get("text"), row.get("intent")
+        if not isinstance(text, str) or (needs_intent and not isinstance(intent, str)):
+            raise bad(f"It needs {'a text and an intent' if needs_intent else 'a text'}.")
+        found.append(IntentExample(text, str(intent or "")))
+    if not found:
+        raise AppError(f"{path} has no sentences.", 'A line is {"text": …, "intent": …}.')
+    return found

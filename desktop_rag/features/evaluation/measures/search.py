@@ -1,62 +1,130 @@
-"""Measures search on three kinds of sets, through the app's own files, chunks and search.
+"""Measures search on sets with known answers, through the app's own files, chunks and search.
 
 Ranking on a set in BEIR's layout; the share of gold characters that the passages contain (after
-Smith and Troynikov, 2024, "Evaluating Chunking Strategies for Retrieval"); and whether the evidence
-page is among them. Everything is indexed as a person's files are. Runs on the caller's thread.
+Smith and Troynikov, 2024, "Evaluating Chunking Strategies for Retrieval"); whether the evidence
+page is among them; and whether what a model would be sent holds the evidence. Everything is indexed
+as a person's files are. Runs on the caller's thread.
 """
 
 import re
+import time
+import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
 
-from desktop_rag.answer.chat import Chat
-from desktop_rag.core.domain import Passage, SearchMode
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.domain import DocumentState, Passage, SearchMode
 from desktop_rag.core.quotes import locate
-from desktop_rag.features.evaluation.measures.measurement import (
-    MODES,
-    Measured,
-    Row,
-    Say,
-    index_folder,
-    mean,
-    ndcg,
-    recall,
-    search_each,
-)
-from desktop_rag.features.evaluation.measures.query_sets import (
-    GoldSpan,
-    PageSet,
-    RetrievalSet,
-    SpanSet,
-)
+from desktop_rag.core.text import rough_token_counts
+from desktop_rag.features.evaluation.measures.metrics import mean, ndcg, percentile, recall, rounded
+from desktop_rag.features.evaluation.measures.query_sets import GoldSpan, KnownSet
+from desktop_rag.features.evaluation.values.measurement import Measurement
 from desktop_rag.ingest.library import Library
+from desktop_rag.waiting import Waiting
 
-# Several chunks of one document may rank before the next: search deep enough for ten documents.
-RANKED_PASSAGES, SPAN_PASSAGES, PAGE_PASSAGES = 50, 5, 10
+if TYPE_CHECKING:
+    from desktop_rag.app import Services
+
+Say = Callable[[str], None]
+Row = dict[str, Any]
+# The measures of a query, by its id and what was found, best first.
+Judge = Callable[[str, Sequence[Passage]], Row]
+
+MODES: tuple[SearchMode, ...] = ("hybrid", "lexical", "dense")
+# For each query. Several chunks of one document may rank before the next: search deep enough for
+# ten documents.
+PASSAGES = {"retrieval": 50, "spans": 5, "pages": 10}
 _SHOWN = 10
 _DEPTHS = (1, 5, 10)
+_REPORT_S = 5.0
+_UNREAD = (DocumentState.FAILED, DocumentState.SKIPPED)
 
 
-def by_rank(
-    ranked: RetrievalSet,
-    library: Library,
-    chat: Chat,
-    scratch: Path,
+def search(
+    known: KnownSet,
+    services: "Services",
     say: Say,
     *,
     modes: Sequence[SearchMode] = MODES,
-    passages: int = RANKED_PASSAGES,
-) -> Measured:
-    """Index the set from `scratch` into an empty library, then run its queries in each mode.
+    passages: int | None = None,
+) -> Measurement:
+    """Index the documents into an empty library, then run the queries of a set in each mode.
 
-    Each search asks for so many `passages`, which count for the documents they are of.
+    Each search asks for so many `passages`, or as many as is usual for the kind of set. A row's
+    `ms` is the time of its search call.
     """
-    folder = scratch.resolve() / "corpus"
-    folder.mkdir(parents=True)
-    ids = write_corpus(ranked.corpus, folder)
-    index = index_folder(library, folder, say)
+    documents, ids = known.documents, dict[str, str]()
+    if known.corpus:
+        documents = services.home.root.parent.resolve() / "corpus"
+        documents.mkdir(parents=True)
+        ids = write_corpus(known.corpus, documents)
+    index, count = index_folder(services.library, documents, say), passages or PASSAGES[known.kind]
+    make_judge, figures = _KINDS[known.kind]
+    judge = make_judge(known, services, ids, say)
+
+    def asked(query_id: str, text: str, mode: SearchMode) -> Row:
+        began_at = time.perf_counter()
+        found = services.chat.search(text, mode=mode, limit=count)
+        ms = 1000 * (time.perf_counter() - began_at)
+        return {"query": query_id, "text": text, **judge(query_id, found), "ms": ms}
+
+    searched = {mode: [asked(*query, mode) for query in known.queries] for mode in modes}
+    return of_modes(known.kind, searched, lambda rows: figures(rows, count), index)
+
+
+def of_modes(
+    kind: str,
+    searched: Mapping[str, Sequence[Row]],
+    figures: Callable[[Sequence[Row]], Row],
+    index: Row,
+) -> Measurement:
+    """The figures of each mode, made of its rows, with the cost of indexing."""
+    results = [
+        {"mode": mode, "queries": len(rows), **rounded(figures(rows)), **_times(rows), **index}
+        for mode, rows in searched.items()
+    ]
+    every = [{"mode": mode, **row} for mode, rows in searched.items() for row in rows]
+    return Measurement(kind=kind, results=results, queries=[rounded(row) for row in every])
+
+
+def _times(rows: Sequence[Row]) -> Row:
+    times_ms = [row["ms"] for row in rows]
+    return {f"p{n}_ms": round(percentile(times_ms, n / 100), 2) for n in (50, 95)}
+
+
+def index_folder(library: Library, folder: Path, say: Say) -> Row:
+    """Add the folder to a started library, and wait until all of it is searchable.
+
+    Returns its cost: seconds in total and until words were searchable, and the number of passages.
+    AppError when indexing stops, say because the disk is full. `say` hears how far it is.
+    """
+    with Waiting(library, say, report_s=_REPORT_S) as waiting:
+        began_at = time.monotonic()
+        library.sources.add(folder)
+        waiting.until_idle()
+        seconds = time.monotonic() - began_at
+    documents = library.documents.all()
+    words_seconds = max(0.0, library.indexing.searchable_at - began_at)
+    passages = sum(d.chunk_count for d in documents)
+    say(f"{passages:,} passages of {len(documents):,} documents in {seconds:.1f} s")
+    if unread := [d for d in documents if d.state in _UNREAD]:
+        say(f"{len(unread):,} were not read, the first: {unread[0].name}: {unread[0].reason}")
+    return {
+        "index_seconds": round(seconds, 2),
+        "words_seconds": round(words_seconds, 2),
+        "passages": passages,
+    }
+
+
+# --- ranking -------------------------------------------------------------------------------------
+
+
+def _ranking(known: KnownSet, _: object, ids: Mapping[str, str], _say: Say) -> Judge:
+    """Passages count for the documents they are of."""
 
     def judged(query_id: str, found: Sequence[Passage]) -> Row:
         best: dict[str, float] = {}
@@ -64,13 +132,12 @@ def by_rank(
             # A text of several documents is shown once and names the others.
             for path in (passage.path, *(p for p in passage.also_in if p in ids)):
                 best.setdefault(ids[path], passage.score)
-        return rank_row(best, ranked.relevant[query_id])
+        return rank_row(best, known.known[query_id])
 
-    searched = search_each(ranked.queries, modes, chat, passages, judged)
-    return Measured.of_modes("retrieval", searched, rank_figures, index)
+    return judged
 
 
-def write_corpus(corpus: Sequence[dict[str, str]], folder: Path) -> dict[str, str]:
+def write_corpus(corpus: Sequence[Mapping[str, Any]], folder: Path) -> dict[str, str]:
     """Write each passage as a Markdown file; returns path → passage id."""
     ids: dict[str, str] = {}
     for number, row in enumerate(corpus):
@@ -94,7 +161,7 @@ def rank_row(ranked: Mapping[str, float], relevant: Mapping[str, int]) -> Row:
     }
 
 
-def rank_figures(rows: Sequence[Row]) -> Row:
+def rank_figures(rows: Sequence[Row], _passages: int) -> Row:
     """Means over the queries."""
     return {
         "ndcg@10": mean([row["ndcg@10"] for row in rows]),
@@ -106,53 +173,43 @@ def rank_figures(rows: Sequence[Row]) -> Row:
 # --- pages ---------------------------------------------------------------------------------------
 
 
-def by_page(
-    page_set: PageSet,
-    library: Library,
-    chat: Chat,
-    say: Say,
-    *,
-    modes: Sequence[SearchMode] = MODES,
-    passages: int = PAGE_PASSAGES,
-) -> Measured:
-    """Index the files into an empty library, then run the queries in each mode."""
-    index = index_folder(library, page_set.files, say)
-
+def _paging(known: KnownSet, services: "Services", _: object, _say: Say) -> Judge:
     def judged(query_id: str, found: Sequence[Passage]) -> Row:
-        pages = [_pages(passage, page_set.files, library) for passage in found]
-        return page_row(pages, page_set.pages[query_id])
+        pages = [
+            {**_pages(p, known.documents, services.library), "score": round(p.score, 6)}
+            for p in found
+        ]
+        return page_row(pages, known.known[query_id])
 
-    def figures(rows: Sequence[Row]) -> Row:
-        return page_figures(rows, passages)
-
-    searched = search_each(page_set.queries, modes, chat, passages, judged)
-    return Measured.of_modes("pages", searched, figures, index)
+    return judged
 
 
-def _pages(passage: Passage, files: Path, library: Library) -> Row:
-    """A passage by its file (relative to the set) and its first and last page."""
-    last = first = passage.anchor.page
-    if first is not None and passage.end > passage.start:
-        end = library.documents.place(passage.document_id, passage.end - 1, passage.end)
+def _pages(found: Passage | SourceRef, files: Path, library: Library) -> Row:
+    """What was found by its file (relative to the set) and its first and last page."""
+    last = first = found.anchor.page
+    if first is not None and found.end > found.start:
+        end = library.documents.place(found.document_id, found.end - 1, found.end)
         last = end.page or first
-    file = Path(passage.path).relative_to(files).as_posix()
-    return {"file": file, "page": first, "last_page": last, "score": round(passage.score, 6)}
+    file = Path(found.path).relative_to(files).as_posix()
+    return {"file": file, "page": first, "last_page": last}
 
 
 def page_row(found: Sequence[Row], evidence: frozenset[tuple[str, int]]) -> Row:
     """The passages, and the rank of the first one on any evidence page; None without one."""
-
-    def is_there(p: Row) -> bool:
-        """True when the passage is on an evidence page, in whole or in part."""
-        return p["page"] is not None and any(
-            p["file"] == file and p["page"] <= page <= p["last_page"] for file, page in evidence
-        )
-
+    ranks = (n for n, passage in enumerate(found, start=1) if _is_on(passage, evidence))
     return {
         "evidence": [{"file": file, "page": page} for file, page in sorted(evidence)],
         "found": list(found),
-        "first_relevant": next((n for n, p in enumerate(found, start=1) if is_there(p)), None),
+        "first_relevant": next(ranks, None),
     }
+
+
+def _is_on(found: Row, evidence: Iterable[tuple[str, int]]) -> bool:
+    """True when a passage is on an evidence page, in whole or in part."""
+    return found["page"] is not None and any(
+        found["file"] == file and found["page"] <= page <= found["last_page"]
+        for file, page in evidence
+    )
 
 
 def page_figures(rows: Sequence[Row], passages: int) -> Row:
@@ -181,31 +238,6 @@ class PlacedGold:
     def chars(self) -> int:
         """All gold characters, including those that were not found in the text."""
         return length(self.spans) + self.unplaced_chars
-
-
-def by_span(
-    span_set: SpanSet,
-    library: Library,
-    chat: Chat,
-    say: Say,
-    *,
-    modes: Sequence[SearchMode] = MODES,
-    passages: int = SPAN_PASSAGES,
-) -> Measured:
-    """Index the documents into an empty library, then run the queries in each mode."""
-    index = index_folder(library, span_set.documents, say)
-    gold = _placed(span_set, library, chat)
-    if unplaced := sum(g.unplaced_spans for g in gold.values()):
-        say(f"{unplaced} gold spans were not found in the extracted text and count as missed")
-
-    def judged(query_id: str, found: Sequence[Passage]) -> Row:
-        return span_row(gold[query_id], found)
-
-    def figures(rows: Sequence[Row]) -> Row:
-        return span_figures(rows, passages)
-
-    searched = search_each(span_set.queries, modes, chat, passages, judged)
-    return Measured.of_modes("spans", searched, figures, index)
 
 
 def span_row(gold: PlacedGold, found: Sequence[Passage]) -> Row:
@@ -241,27 +273,29 @@ def span_figures(rows: Sequence[Row], passages: int) -> Row:
     }
 
 
-def _placed(span_set: SpanSet, library: Library, chat: Chat) -> dict[str, PlacedGold]:
-    """The gold spans of each query, mapped from offsets in files to offsets in texts."""
+def _spanning(known: KnownSet, services: "Services", _: object, say: Say) -> Judge:
+    """By the gold spans, mapped from offsets in files to offsets in texts."""
     texts = {
-        str(d.path): chat.document_text(d.document_id)
-        for d in library.documents.all()
+        str(d.path): services.chat.document_text(d.document_id)
+        for d in services.library.documents.all()
         if d.chunk_count and not d.parent_id
     }
     lengths = {name: len(Path(name).read_bytes().decode("utf-8", "replace")) for name in texts}
     placed: dict[str, PlacedGold] = {}
-    for query_id, _ in span_set.queries:
+    for query_id, _text in known.queries:
         spans: dict[str, list[Span]] = defaultdict(list)
         lost: list[GoldSpan] = []
-        for gold in span_set.spans[query_id]:
-            path = str(span_set.documents / gold.document)
+        for gold in known.known[query_id]:
+            path = str(known.documents / gold.document)
             span = place(gold, texts[path], lengths[path]) if path in texts else None
             if span:
                 spans[path].append(span)
             else:
                 lost.append(gold)
         placed[query_id] = PlacedGold(spans, len(lost), sum(len(gold.text) for gold in lost))
-    return placed
+    if unplaced := sum(gold.unplaced_spans for gold in placed.values()):
+        say(f"{unplaced} gold spans were not found in the extracted text and count as missed")
+    return lambda query_id, found: span_row(placed[query_id], found)
 
 
 def place(gold: GoldSpan, text: str, file_chars: int) -> Span | None:
@@ -303,3 +337,103 @@ def _union(spans: Iterable[Span]) -> list[Span]:
         else:
             joined.append((start, end))
     return joined
+
+
+# What judges the queries of a set, and the figures of a mode.
+_KINDS: Mapping[str, tuple[Callable[..., Judge], Callable[[Sequence[Row], int], Row]]] = {
+    "retrieval": (_ranking, rank_figures),
+    "spans": (_spanning, span_figures),
+    "pages": (_paging, page_figures),
+}
+
+
+# --- evidence ------------------------------------------------------------------------------------
+
+CONTEXT_TOKENS = 32_768
+_REPORT_EVERY = 20
+_SOURCE = re.compile(r"<source-(\w+)>(.*?)</source-\1>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedReader:
+    """A reader with a context of this length, by rough counts, whose speed is not known."""
+
+    context_tokens: int
+    read_tokens_per_s: float = 0.0
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """As for a model that was not asked yet."""
+        return rough_token_counts(texts)
+
+    def ranked(self, question: str, texts: Sequence[str], cancel: Event) -> Sequence[int]:
+        """Nothing."""
+        return ()
+
+
+def evidence(
+    known: KnownSet, services: "Services", say: Say, context_tokens: int = CONTEXT_TOKENS
+) -> Measurement:
+    """Index the documents into an empty library, then make the prompt of each question.
+
+    No model is asked: the prompt is made as for an answer, for a model with such a context. A row
+    names what would be `missing` of the `groups` of evidence, and the tokens of the prompt.
+    """
+    index_folder(services.library, known.documents, say)
+    reader, rows = StatedReader(context_tokens), list[Row]()
+    for number, (query_id, text) in enumerate(known.queries, start=1):
+        wanted = known.known[query_id]
+        prompt = services.chat.first_prompt(text, reader)
+        last = prompt.turns[-1].text
+        sent = [_plain(match[2]) for match in _SOURCE.finditer(last)]
+        missing = [group[0] for group in wanted.groups if not _is_sent(group, sent)]
+        paged = [s for s in prompt.sources if s.anchor.page is not None]
+        places = [_pages(source, known.documents, services.library) for source in paged]
+        if not any(_is_on(place, wanted.pages) for place in places):
+            missing += [f"{file}, page {page}" for file, page in wanted.pages]
+        [tokens] = reader.count_tokens([last])
+        groups = len(wanted.groups) + bool(wanted.pages)
+        rows.append(
+            {
+                "query": query_id, "text": text, "kind": wanted.kind, "groups": groups,
+                "missing": missing, "tokens": tokens,
+            }
+        )  # fmt: skip
+        if number % _REPORT_EVERY == 0:
+            say(f"{number} of {len(known.queries)} questions")
+    figures = _evidence_figures(rows, context_tokens)
+    return Measurement(kind="evidence", results=[figures], queries=rows)
+
+
+def _evidence_figures(rows: Sequence[Row], context_tokens: int) -> Row:
+    """The shares of questions with all, and with any, of their evidence."""
+    whole = [float(not row["missing"]) for row in rows]
+    by_kind: dict[str, list[float]] = {}
+    for row, is_whole in zip(rows, whole, strict=True):
+        by_kind.setdefault(row["kind"], []).append(is_whole)
+    kinds = {kind: f"{sum(told):.0f}/{len(told)}" for kind, told in by_kind.items()}
+    found: Row = {
+        "questions": len(rows),
+        "all_evidence": int(sum(whole)),
+        "any_evidence": sum(len(row["missing"]) < row["groups"] for row in rows),
+        "share": round(mean(whole), 4),
+        "tokens": round(mean([float(row["tokens"]) for row in rows])),
+        "context_tokens": context_tokens,
+    }
+    return found | ({"kinds": kinds} if len(kinds) > 1 else {})
+
+
+def _is_sent(group: Sequence[str], sent: Sequence[str]) -> bool:
+    """True when one of the strings is sent; `a && b` stand in one source."""
+    whole = " ".join(sent)
+    for alternative in group:
+        parts = [_plain(part) for part in alternative.split("&&")]
+        if len(parts) == 1 and parts[0] in whole:
+            return True
+        if len(parts) > 1 and any(all(part in source for part in parts) for source in sent):
+            return True
+    return False
+
+
+def _plain(text: str) -> str:
+    plain = unicodedata.normalize("NFKC", text).replace("\u00ad", "").replace("\u200b", "")
+    return " ".join(plain.split())

@@ -28,20 +28,20 @@ def app_version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One measurement.
+    """One measurement; fresh from a measure it has no id, name and settings yet.
 
     `kind` is the thing measured, `name` the data set, `version` that of the app. `settings`,
     `results` (one object per mode) and `queries` (one object per query and mode) are JSON values.
     """
 
-    evaluation_id: str
-    kind: str
-    name: str
-    created_at: float
-    seconds: float
-    version: str
-    settings: dict[str, Any]
-    results: list[dict[str, Any]]
+    evaluation_id: str = ""
+    kind: str = ""
+    name: str = ""
+    created_at: float = 0.0
+    seconds: float = 0.0
+    version: str = ""
+    settings: dict[str, Any] = field(default_factory=dict[str, Any])
+    results: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     queries: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
     @property
