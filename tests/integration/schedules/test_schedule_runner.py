@@ -20,7 +20,7 @@ from desktop_rag.features.schedules.values.scheduled_question import (
     AnswerHasChanged,
     Rhythm,
     ScheduledQuestion,
-    ScheduleEvent,
+    SchedulesChanged,
     SentenceChange,
 )
 from tests.conftest import FAST_TIMES
@@ -150,7 +150,8 @@ def test_a_change_is_told_with_what_changed(
     services: app.Services, days: Days, server: ChatServer
 ) -> None:
     told: list[object] = []
-    services.changes.hear(ScheduleEvent, told.append)
+    services.changes.hear(AnswerHasChanged, told.append)
+    services.changes.hear(SchedulesChanged, told.append)
     questions_of(services).add(QUESTION)
     for text in (
         "The lamp is lit at dusk [1].",

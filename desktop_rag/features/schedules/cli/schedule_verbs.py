@@ -67,11 +67,6 @@ def add_schedules(parser: argparse.ArgumentParser) -> None:
 # --- the verbs ---------------------------------------------------------------------------------
 
 
-def _add(arguments: argparse.Namespace) -> dict[str, Any]:
-    with open_services() as services:
-        return _added(services, arguments)
-
-
 def _list(_arguments: argparse.Namespace) -> list[dict[str, Any]]:
     with open_services() as services:
         return [_row(each) for each in _questions(services).all()]
@@ -89,19 +84,20 @@ def _questions(services: app.Services) -> ScheduledQuestions:
     return services.wing(ScheduleServices).questions
 
 
-def _added(services: app.Services, arguments: argparse.Namespace) -> dict[str, Any]:
+def _add(arguments: argparse.Namespace) -> dict[str, Any]:
     rhythm = Rhythm.DAILY if arguments.weekly is None else Rhythm.WEEKLY
-    scope, name = _scope(services, arguments.about), arguments.assistant
-    assistant_id = services.chat.assistants.find(name).assistant_id if name else ""
-    kept = _questions(services).add(
-        ScheduledQuestion(
-            "", arguments.name, arguments.question,
-            Rhythm.ON_CHANGE if arguments.on_change else rhythm,
-            arguments.at, arguments.weekly or 0, scope, assistant_id,
-        )
-    )  # fmt: skip
-    services.wing(ScheduleServices).runner.wake()
-    return _row(Schedule(kept, _questions(services).state_of(kept.question_id)))
+    rhythm = Rhythm.ON_CHANGE if arguments.on_change else rhythm
+    with open_services() as services:
+        scope, name = _scope(services, arguments.about), arguments.assistant
+        assistant_id = services.chat.assistants.find(name).assistant_id if name else ""
+        kept = _questions(services).add(
+            ScheduledQuestion(
+                "", arguments.name, arguments.question, rhythm, arguments.at,
+                arguments.weekly or 0, scope, assistant_id,
+            )
+        )  # fmt: skip
+        services.wing(ScheduleServices).runner.wake()
+        return _row(Schedule(kept, _questions(services).state_of(kept.question_id)))
 
 
 def _scope(services: app.Services, about: Sequence[str]) -> QuestionScope:

@@ -148,15 +148,120 @@ def page_of(text: str | None) -> NotePage | None:
     return None if text is None else parsed_page(text)
 
 
-class NoteWriting:
-    """Writes the sections of a note by asking its questions one by one; the person's go first."""
+def _below_second_level(text: str) -> str:
+    """The text with its headings below those of the note."""
+    lines = (f"##{line}" if line.startswith(("# ", "## ")) else line for line in text.split("\n"))
+    return "\n".join(lines)
 
-    def __init__(self, chat: Chat, library: Library, answers: BackgroundAnswers) -> None:
+
+_LONGEST_TOPIC = 200
+
+
+@dataclass(frozen=True, slots=True)
+class NoteDraft:
+    """The proposed content of a file; `was` is the present one, None for a new file."""
+
+    path: Path
+    page: NotePage
+    sources: NoteSources
+    changes: tuple[ProposedSection, ...]
+    was: str | None
+
+    @property
+    def unasked(self) -> frozenset[str]:
+        """The headings of the changes that remove nothing and leave the person's sections alone."""
+        return frozenset(change.heading for change in self.changes if not change.is_asked_for)
+
+
+class Notes(NoteFiles):
+    """Writes, refreshes and lists notes.
+
+    A note is written by asking its questions one by one; those of the person go first.
+    """
+
+    def __init__(self, register: Path, chat: Chat, library: Library) -> None:
+        """`register` is the file with the paths of the notes."""
+        super().__init__(register, library)
         self._chat = chat
-        self._answers = answers
-        self._library = library
+        self._answers = BackgroundAnswers(chat)
+        self._drafts: dict[Path, NoteDraft] = {}
 
-    def language(self, topic: str, scope: QuestionScope, but: Sequence[Path]) -> str:
+    def write(
+        self,
+        topic: str,
+        folder: Path,
+        scope: QuestionScope,
+        *,
+        tell: Callable[[str], None],
+        cancel: Event,
+    ) -> NoteDraft:
+        """Draft a new note; nothing is written yet. AppError and Cancelled as for `refresh`."""
+        topic = " ".join(topic.split())
+        if not topic:
+            raise AppError("There is no topic.", "Say what the note is to be about.")
+        if len(topic) > _LONGEST_TOPIC:
+            raise AppError("The topic is too long.", "A few words find more than a text.")
+        path = free_path(folder, topic)
+        language = self._language(topic, scope, [note.path for note in self.all()])
+        page = new_page(topic, scope.to_json(), language)
+        return self._drafted(path, page, None, tell, cancel)
+
+    def refresh(self, path: Path, *, tell: Callable[[str], None], cancel: Event) -> NoteDraft:
+        """Draft the changes of a note; nothing is written yet.
+
+        AppError when it is no note, the endpoint fails, or nothing was found; Cancelled after
+        `cancel` was set.
+        """
+        text = text_of(path)
+        page = page_of(text)
+        if page is None:
+            raise AppError(f"{path} is no note.", "Write one: desktop-rag note write TOPIC")
+        return self._drafted(path, page, text, tell, cancel)
+
+    def keep(self, draft: NoteDraft) -> NoteDraft:
+        """Keep a draft for `accept`, in place of an earlier one of the file."""
+        self._drafts[draft.path] = draft
+        return draft
+
+    def accept(self, path: Path, headings: Collection[str]) -> Path:
+        """Write these changes of the draft that was kept. AppError when there is none."""
+        draft = self._drafts.pop(path, None)
+        if draft is None:
+            raise AppError("There are no changes to write.", "Refresh the note first.")
+        return self.save(draft, headings)
+
+    def save(self, draft: NoteDraft, accepted: Collection[str]) -> Path:
+        """Write the changes with these headings, and have the folder indexed.
+
+        AppError, with nothing written, when the file changed meanwhile or the disk refuses.
+        """
+        if text_of(draft.path) != draft.was:
+            raise AppError("The note was changed meanwhile.", "Refresh it again.")
+        page = draft.sources.listed(with_accepted(draft.page, draft.changes, accepted))
+        try:
+            draft.path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(draft.path, page_text(page))
+        except OSError as exc:
+            hint = f"{draft.path}: {exc.strerror}."
+            raise AppError("The note could not be written.", hint) from exc
+        self.remember(draft.path)
+        return draft.path
+
+    def _drafted(
+        self,
+        path: Path,
+        page: NotePage,
+        was: str | None,
+        tell: Callable[[str], None],
+        cancel: Event,
+    ) -> NoteDraft:
+        sources = NoteSources(page, path.parent)
+        scope = QuestionScope.from_json(page.about)
+        but = [path, *(note.path for note in self.all())]
+        fresh = self._sections(page, scope, sources, but=but, tell=tell, cancel=cancel)
+        return NoteDraft(path, page, sources, proposed(page, fresh, self._says_the_same), was)
+
+    def _language(self, topic: str, scope: QuestionScope, but: Sequence[Path]) -> str:
         """The language for a new note, by the topic and the documents about it, without `but`.
 
         AppError for a wrong filter in the topic.
@@ -169,7 +274,7 @@ class NoteWriting:
         preferred = self._chat.models.settings.preferences.language
         return language_of_topic(topic, preferred, languages)
 
-    def sections(
+    def _sections(
         self,
         page: NotePage,
         scope: QuestionScope,
@@ -216,125 +321,6 @@ class NoteWriting:
         checked = answer if answer.is_excerpts else self._chat.checked(answer, cancel)
         said = {Verdict.PARTLY: known.partly, Verdict.NOT_IN_SOURCES: known.not_found}
         return with_signs(checked.text, checked.claims, without={Verdict.CONTRADICTED}, said=said)
-
-
-def _below_second_level(text: str) -> str:
-    """The text with its headings below those of the note."""
-    lines = (f"##{line}" if line.startswith(("# ", "## ")) else line for line in text.split("\n"))
-    return "\n".join(lines)
-
-
-_LONGEST_TOPIC = 200
-
-
-@dataclass(frozen=True, slots=True)
-class NoteDraft:
-    """The proposed content of a file; `was` is the present one, None for a new file."""
-
-    path: Path
-    page: NotePage
-    sources: NoteSources
-    changes: tuple[ProposedSection, ...]
-    was: str | None
-
-    @property
-    def unasked(self) -> frozenset[str]:
-        """The headings of the changes that remove nothing and leave the person's sections alone."""
-        return frozenset(change.heading for change in self.changes if not change.is_asked_for)
-
-
-class Notes:
-    """Writes, refreshes and lists notes."""
-
-    def __init__(self, register: Path, chat: Chat, library: Library) -> None:
-        """`register` is the file with the paths of the notes."""
-        self._files = NoteFiles(register, library)
-        self._answers = BackgroundAnswers(chat)
-        self._writing = NoteWriting(chat, library, self._answers)
-        self._drafts: dict[Path, NoteDraft] = {}
-
-    def all(self) -> list[Note]:
-        """The notes whose files are there, by topic."""
-        return self._files.all()
-
-    def suggested_folder(self) -> Path:
-        """The folder of an earlier note, or `Notes` in the person's home."""
-        return self._files.suggested_folder()
-
-    def write(
-        self,
-        topic: str,
-        folder: Path,
-        scope: QuestionScope,
-        *,
-        tell: Callable[[str], None],
-        cancel: Event,
-    ) -> NoteDraft:
-        """Draft a new note; nothing is written yet. AppError and Cancelled as for `refresh`."""
-        topic = " ".join(topic.split())
-        if not topic:
-            raise AppError("There is no topic.", "Say what the note is to be about.")
-        if len(topic) > _LONGEST_TOPIC:
-            raise AppError("The topic is too long.", "A few words find more than a text.")
-        path = free_path(folder, topic)
-        language = self._writing.language(topic, scope, [note.path for note in self.all()])
-        page = new_page(topic, scope.to_json(), language)
-        return self._drafted(path, page, None, tell, cancel)
-
-    def refresh(self, path: Path, *, tell: Callable[[str], None], cancel: Event) -> NoteDraft:
-        """Draft the changes of a note; nothing is written yet.
-
-        AppError when it is no note, the endpoint fails, or nothing was found; Cancelled after
-        `cancel` was set.
-        """
-        text = text_of(path)
-        page = page_of(text)
-        if page is None:
-            raise AppError(f"{path} is no note.", "Write one: desktop-rag note write TOPIC")
-        return self._drafted(path, page, text, tell, cancel)
-
-    def keep(self, draft: NoteDraft) -> NoteDraft:
-        """Keep a draft for `accept`, in place of an earlier one of the file."""
-        self._drafts[draft.path] = draft
-        return draft
-
-    def accept(self, path: Path, headings: Collection[str]) -> Path:
-        """Write these changes of the draft that was kept. AppError when there is none."""
-        draft = self._drafts.pop(path, None)
-        if draft is None:
-            raise AppError("There are no changes to write.", "Refresh the note first.")
-        return self.save(draft, headings)
-
-    def save(self, draft: NoteDraft, accepted: Collection[str]) -> Path:
-        """Write the changes with these headings, and have the folder indexed.
-
-        AppError, with nothing written, when the file changed meanwhile or the disk refuses.
-        """
-        if text_of(draft.path) != draft.was:
-            raise AppError("The note was changed meanwhile.", "Refresh it again.")
-        page = draft.sources.listed(with_accepted(draft.page, draft.changes, accepted))
-        try:
-            draft.path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(draft.path, page_text(page))
-        except OSError as exc:
-            hint = f"{draft.path}: {exc.strerror}."
-            raise AppError("The note could not be written.", hint) from exc
-        self._files.remember(draft.path)
-        return draft.path
-
-    def _drafted(
-        self,
-        path: Path,
-        page: NotePage,
-        was: str | None,
-        tell: Callable[[str], None],
-        cancel: Event,
-    ) -> NoteDraft:
-        sources = NoteSources(page, path.parent)
-        scope = QuestionScope.from_json(page.about)
-        but = [path, *(note.path for note in self.all())]
-        fresh = self._writing.sections(page, scope, sources, but=but, tell=tell, cancel=cancel)
-        return NoteDraft(path, page, sources, proposed(page, fresh, self._says_the_same), was)
 
     def _says_the_same(self, before: str, after: str) -> bool:
         before, after = without_links(before), without_links(after)

@@ -45,17 +45,8 @@ _FOLDER = tr(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class NoteWish:
-    """A note to write: its topic, the folder it goes to, and the documents it is made from."""
-
-    topic: str
-    folder: Path
-    scope: QuestionScope
-
-
 class NoteDialog(FormDialog):
-    """The form for a new note; `submitted` carries the NoteWish."""
+    """The form for a new note; `submitted` carries the topic, the folder and the scope."""
 
     def __init__(
         self, folder: Path, scopes: Sequence[QuestionScope], cost: str, parent: QWidget
@@ -79,10 +70,10 @@ class NoteDialog(FormDialog):
         self.submitted.connect(self.accept)
         self._on_edited()
 
-    def value(self) -> NoteWish:
+    def value(self) -> tuple[str, Path, QuestionScope]:
         """The note as wished for."""
         folder = Path(self._folder.text().strip()).expanduser()
-        return NoteWish(self._topic.text(), folder, self._about.currentData())
+        return self._topic.text(), folder, self._about.currentData()
 
     @Slot()
     def _on_edited(self) -> None:
@@ -358,13 +349,8 @@ class NotesPage(ScrolledPage):
         self._bridge.run(self, load, show)
 
     @Slot(object)
-    def _on_submitted(self, wish: NoteWish) -> None:
-        write = self._notes.write
-        self._draft(
-            lambda tell, cancel: write(
-                wish.topic, wish.folder, wish.scope, tell=tell, cancel=cancel
-            )
-        )
+    def _on_submitted(self, wish: tuple[str, Path, QuestionScope]) -> None:
+        self._draft(lambda tell, cancel: self._notes.write(*wish, tell=tell, cancel=cancel))
 
     @Slot()
     def _on_refresh_clicked(self) -> None:

@@ -197,17 +197,12 @@ def is_changed(compared: Sequence[ComparedSentence]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleEvent:
-    """An event of scheduled questions."""
-
-
-@dataclass(frozen=True, slots=True)
-class SchedulesChanged(ScheduleEvent):
+class SchedulesChanged:
     """A scheduled question, its state or its history changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerHasChanged(ScheduleEvent):
+class AnswerHasChanged:
     """A scheduled question was answered, and the answer says something else than before."""
 
     question: ScheduledQuestion
