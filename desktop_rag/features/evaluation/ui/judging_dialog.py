@@ -22,7 +22,7 @@ from desktop_rag.ui.messages.cited_text import CitedText
 from desktop_rag.ui.widgets.controls import ElidedButton, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.form_fields import DropDown
-from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
+from desktop_rag.ui.widgets.layouts import Part, Stretch, horizontal, vertical
 
 
 class AnswerText(CitedText):
@@ -91,6 +91,35 @@ class CitedSources(QWidget):
         return button
 
 
+class AnswerDialog(QDialog):
+    """A question with answers beside each other. `read_requested` carries a SourceRef."""
+
+    read_requested = Signal(object)
+
+    def __init__(self, title: str, names: Sequence[str], theme: Theme, parent: QWidget) -> None:
+        """There is an answer for each of the `names`."""
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self._place = PlainLabel(tone="muted")
+        self._question = PlainLabel(scale="heading", wrap=True, selectable=True)
+        self._texts = [AnswerText(theme, name) for name in names]
+        self._sources = [CitedSources() for _ in names]
+        for shown in (*self._texts, *self._sources):
+            shown.read_requested.connect(self.read_requested)
+
+    def _arrange(self, *parts: Part) -> None:
+        vertical(self._place, self._question, *parts, on=self, margins=(20, 18, 20, 16), spacing=10)
+
+    def _show_place(self, at: int, count: int, *more: str) -> None:
+        place = tr("{number:,} of {count:,}", number=at + 1, count=count)
+        self._place.setText(" · ".join(part for part in (place, *more) if part))
+
+    def _show_answers(self, answers: Sequence[RunAnswer | None]) -> None:
+        for text, sources, answer in zip(self._texts, self._sources, answers, strict=True):
+            text.show_answer(answer)
+            sources.show_sources(answer)
+
+
 _SIZE_PX = (900, 560)
 # What the buttons say, as (preference, rating).
 _PAIR = tuple((each, 0) for each in (Preference.FIRST, Preference.SAME, Preference.SECOND))
@@ -123,32 +152,26 @@ def to_judge(
     return found
 
 
-class JudgingDialog(QDialog):
+class JudgingDialog(AnswerDialog):
     """Asks which of two answers is better, or how good one is, from 1 to 5.
 
     The sides are random and no name is shown, so that nobody favours a model. `judged` carries each
-    Judgement when it is made or changed, `read_requested` a SourceRef.
+    Judgement when it is made or changed.
     """
 
     judged = Signal(object)
-    read_requested = Signal(object)
 
     def __init__(
         self, set_id: str, tasks: Sequence[JudgedAnswers], theme: Theme, parent: QWidget
     ) -> None:
-        super().__init__(parent)
+        is_pair = bool(tasks) and len(tasks[0].answers) > 1
+        names = [tr("Answer {number}", number=n) for n in range(1, 3 if is_pair else 2)]
+        super().__init__(tr("Judge blind"), names, theme, parent)
         self.setObjectName("judgingDialog")
-        self.setWindowTitle(tr("Judge blind"))
         self._set_id = set_id
         self._tasks = tasks
         self._at = 0
         self._made: dict[int, Judgement] = {}
-        is_pair = bool(tasks) and len(tasks[0].answers) > 1
-        self._place = PlainLabel(tone="muted")
-        self._question = PlainLabel(scale="heading", wrap=True, selectable=True)
-        numbers = range(1, 3 if is_pair else 2)
-        self._texts = [AnswerText(theme, tr("Answer {number}", number=n)) for n in numbers]
-        self._sources = [CitedSources() for _ in numbers]
         self._comment = QLineEdit(placeholderText=tr("Comment, if you like"))
         self._comment.setAccessibleName(tr("Comment"))
         self._skip = TextButton(tr("Skip"), then=self._next)
@@ -158,9 +181,11 @@ class JudgingDialog(QDialog):
         self._keys = PlainLabel(said, tone="muted")
         self._values = _PAIR if is_pair else _RATINGS
         self._buttons = self._make_buttons()
-        self._build()
-        for shown in (*self._texts, *self._sources):
-            shown.read_requested.connect(self.read_requested)
+        shown = zip(self._texts, self._sources, strict=True)
+        sides = [(vertical((text, 1), sources), 1) for text, sources in shown]
+        buttons = horizontal(*self._buttons, Stretch(), self._back, self._skip)
+        self._arrange((horizontal(*sides), 1), self._comment, buttons, self._keys)
+        self.resize(*_SIZE_PX)
         # The shortcut of a button acts a moment later, in which the next key would be lost.
         keys = (*map(str, range(1, len(self._buttons) + 1)), Qt.Key.Key_S, Qt.Key.Key_Backspace)
         for key, button in zip(keys, (*self._buttons, self._skip, self._back), strict=True):
@@ -176,32 +201,11 @@ class JudgingDialog(QDialog):
             button.clicked.connect(lambda _=False, v=value: self._judge(*v))
         return buttons
 
-    def _build(self) -> None:
-        column = vertical(
-            self._place, self._question, on=self, margins=(20, 18, 20, 16), spacing=10
-        )
-        beside = horizontal()
-        for text, sources in zip(self._texts, self._sources, strict=True):
-            side = vertical((text, 1), sources)
-            beside.addLayout(side, 1)
-        fill(
-            column,
-            (beside, 1),
-            self._comment,
-            horizontal(*self._buttons, Stretch(), self._back, self._skip),
-            self._keys,
-        )
-        self.resize(*_SIZE_PX)
-
     def _show(self) -> None:
         task = self._tasks[self._at]
-        place = tr("{number:,} of {count:,}", number=self._at + 1, count=len(self._tasks))
-        self._place.setText(" · ".join(part for part in (place, self._said_before()) if part))
+        self._show_place(self._at, len(self._tasks), self._said_before())
         self._question.setText(task.question.text)
-        shown = zip(self._texts, self._sources, task.answers, strict=True)
-        for text, sources, answer in shown:
-            text.show_answer(answer)
-            sources.show_sources(answer)
+        self._show_answers(task.answers)
         self._back.setEnabled(self._at > 0)
         made = self._made.get(self._at)
         self._comment.setText(made.comment if made else "")
@@ -247,14 +251,13 @@ _WORDS = re.compile(r"\S+")
 _CORRECTION_PX = 80
 
 
-class AnswersDialog(QDialog):
+class AnswersDialog(AnswerDialog):
     """Shows the answers of two runs to a question, with the differences marked.
 
-    `corrected` carries the id of the question and an expected answer, `read_requested` a SourceRef.
+    `corrected` carries the id of the question and an expected answer.
     """
 
     corrected = Signal(str, str)
-    read_requested = Signal(object)
 
     def __init__(
         self,
@@ -266,18 +269,17 @@ class AnswersDialog(QDialog):
         parent: QWidget,
     ) -> None:
         """The `rows` are gone through from `at`; `chosen` are the ids of runs to begin with."""
-        super().__init__(parent)
+        names = (tr("Answer on the left"), tr("Answer on the right"))
+        super().__init__(tr("Answers"), names, theme, parent)
         self.setObjectName("answersDialog")
-        self.setWindowTitle(tr("Answers"))
         self._rows = rows
         self._at = at
         columns = [n for n, run in enumerate(matrix.runs) if run.run_id in chosen]
         self._chosen = (columns or list(range(len(matrix.runs))))[-2:]
-        self._place = PlainLabel(tone="muted")
-        self._question = PlainLabel(scale="heading", wrap=True, selectable=True)
         self._expected = PlainLabel(tone="muted", wrap=True, selectable=True)
-        self._sides = tuple(self._side(matrix, theme, n) for n in range(2))
-        self._sources = tuple(CitedSources() for _side in self._sides)
+        sides = (tr("Run on the left"), tr("Run on the right"))
+        self._choices = [self._choice(matrix, name, n) for n, name in enumerate(sides)]
+        self._feet = [PlainLabel(tone="muted", wrap=True, selectable=True) for _ in sides]
         self._correction = QPlainTextEdit()
         self._correction.setAccessibleName(tr("Right answer"))
         self._correction.setPlaceholderText(tr("Write the right answer, to expect it from now on"))
@@ -290,10 +292,8 @@ class AnswersDialog(QDialog):
         self._expect = TextButton(tr("Expect this"), kind="primary", then=self._on_expect_clicked)
         self._close = TextButton(tr("Close"), then=self.reject)
         self._build()
-        for (choice, text, _), sources in zip(self._sides, self._sources, strict=True):
+        for choice in self._choices:
             choice.currentIndexChanged.connect(self._show)
-            text.read_requested.connect(self.read_requested)
-            sources.read_requested.connect(self.read_requested)
         self._go(0)
 
     def set_correctable(self, *, is_wanted: bool) -> None:
@@ -301,37 +301,20 @@ class AnswersDialog(QDialog):
         for widget in (self._correction, self._expect):
             widget.setVisible(is_wanted)
 
-    def _side(
-        self, matrix: AnswerMatrix, theme: Theme, side: int
-    ) -> tuple[QComboBox, AnswerText, PlainLabel]:
+    def _choice(self, matrix: AnswerMatrix, name: str, side: int) -> QComboBox:
         choice = DropDown()
-        choice.setAccessibleName(tr("Run on the left") if side == 0 else tr("Run on the right"))
+        choice.setAccessibleName(name)
         choice.addItems([one_line(name) for name in matrix.names])
         choice.setCurrentIndex(self._chosen[min(side, len(self._chosen) - 1)])
-        text = AnswerText(
-            theme, tr("Answer on the left") if side == 0 else tr("Answer on the right")
-        )
-        return choice, text, PlainLabel(tone="muted", wrap=True, selectable=True)
+        return choice
 
     def _build(self) -> None:
-        column = vertical(
-            self._place,
-            self._question,
-            self._expected,
-            on=self,
-            margins=(20, 18, 20, 16),
-            spacing=10,
-        )
-        beside = horizontal()
-        for (choice, text, foot), sources in zip(self._sides, self._sources, strict=True):
-            side = vertical(choice, (text, 1), foot, sources)
-            beside.addLayout(side, 1)
-        fill(
-            column,
-            (beside, 1),
-            self._correction,
-            horizontal(self._before, self._after, Stretch(), self._expect, self._close),
-        )
+        parts = zip(self._choices, self._texts, self._feet, self._sources, strict=True)
+        sides = [
+            (vertical(choice, (text, 1), foot, cited), 1) for choice, text, foot, cited in parts
+        ]
+        buttons = horizontal(self._before, self._after, Stretch(), self._expect, self._close)
+        self._arrange(self._expected, (horizontal(*sides), 1), self._correction, buttons)
         self.resize(*_ANSWERS_SIZE_PX)
 
     @property
@@ -342,9 +325,7 @@ class AnswersDialog(QDialog):
         self._at += by
         self._before.setEnabled(self._at > 0)
         self._after.setEnabled(self._at < len(self._rows) - 1)
-        self._place.setText(
-            tr("{number:,} of {count:,}", number=self._at + 1, count=len(self._rows))
-        )
+        self._show_place(self._at, len(self._rows))
         self._question.setText(self._row.question.text)
         expected = self._row.question.expected
         words = tr("Expected: {text}", text=" / ".join(expected)) if expected else ""
@@ -355,15 +336,13 @@ class AnswersDialog(QDialog):
 
     @Slot()
     def _show(self) -> None:
-        cells = [self._row.cells[choice.currentIndex()] for choice, _, _ in self._sides]
-        shown_sides = zip(self._sides, self._sources, cells, strict=True)
-        for (_, shown, foot), sources, cell in shown_sides:
-            shown.show_answer(cell.answer if cell else None)
+        cells = [self._row.cells[choice.currentIndex()] for choice in self._choices]
+        self._show_answers([cell.answer if cell else None for cell in cells])
+        for foot, cell in zip(self._feet, cells, strict=True):
             foot.setText(cell.foot if cell else tr("Not answered yet."))
-            sources.show_sources(cell.answer if cell else None)
-        texts = [shown.toPlainText() for _, shown, _ in self._sides]
-        for (_, shown, _), spans in zip(self._sides, differing(*texts), strict=True):
-            shown.mark(spans)
+        spans = differing(*(text.toPlainText() for text in self._texts))
+        for text, marked in zip(self._texts, spans, strict=True):
+            text.mark(marked)
 
     @Slot()
     def _on_expect_clicked(self) -> None:

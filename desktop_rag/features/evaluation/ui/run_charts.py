@@ -6,6 +6,7 @@ Support by sources has a chart of its own, since it says nothing about the quali
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
@@ -75,6 +76,15 @@ def _mean_of_tag(scores: RunScores, tag: str) -> float | None:
     return sum(found) / len(found) if found else None
 
 
+class _Bar(NamedTuple):
+    """A name, a bar of a share, and the share in figures; or words `instead` of both."""
+
+    name: str
+    value: float | None
+    colour: str
+    instead: str = ""
+
+
 class RunCharts(QWidget):
     """Charts side by side, the most telling first; each run has one colour in all of them."""
 
@@ -108,19 +118,26 @@ class RunCharts(QWidget):
 
     def _charts(self) -> list[Callable[[QPainter, QRectF], None]]:
         runs = self._values.runs
-        shares = (
+        charts: list[Callable[[QPainter, QRectF], None]] = []
+        for title, values in (
             (tr("Your judgement"), [run.preferred for run in runs]),
             (tr("Score"), [run.score for run in runs]),
             (_BACKED, [run.supported for run in runs]),
-        )
-        charts: list[Callable[[QPainter, QRectF], None]] = [
-            partial(self._paint_shares, title, values)
-            for title, values in shares
-            if any(value is not None for value in values)
-            or (title == _BACKED and any(map(_only_quotes, runs)))
-        ]
+        ):
+            quotes = [title == _BACKED and _only_quotes(run) for run in runs]
+            if any(quotes) or any(value is not None for value in values):
+                bars = [
+                    _Bar(run.name, value, _COLOURS[n], _QUOTES if quotes[n] else "")
+                    for n, (run, value) in enumerate(zip(runs, values, strict=True))
+                ]
+                charts.append(partial(self._paint_bars, title, bars))
         if any(run.score is not None for run in runs):
-            charts += [self._paint_tags] if self._values.by_tag else []
+            bars = [
+                _Bar(tag if n == 0 else "", value, _COLOURS[n])
+                for tag, values in self._values.by_tag.items()
+                for n, value in enumerate(values)
+            ]
+            charts += [partial(self._paint_bars, tr("Score by tag"), bars)] if bars else []
             charts.append(self._paint_times)
         return charts
 
@@ -129,45 +146,38 @@ class RunCharts(QWidget):
         painter.drawText(area, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft, title)
         return area.adjusted(0, _TITLE_LINES * painter.fontMetrics().height(), 0, 0)
 
-    def _bar(
-        self,
-        painter: QPainter,
-        area: QRectF,
-        name: str,
-        value: float | None,
-        colour: str,
-        instead: str = "",
-    ) -> None:
-        """A name, a bar of a share, and the share in figures; or words `instead` of both."""
+    def _bar(self, painter: QPainter, area: QRectF, shown: _Bar) -> None:
         metrics = painter.fontMetrics()
         names = QRectF(area.left(), area.top(), area.width() * _NAME_SHARE, area.height())
         painter.setPen(self._theme.colour("muted"))
         middle = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
-        elided = metrics.elidedText(name, Qt.TextElideMode.ElideRight, int(names.width()) - 8)
+        elided = metrics.elidedText(shown.name, Qt.TextElideMode.ElideRight, int(names.width()) - 8)
         painter.drawText(names, middle, elided)
-        if instead:
-            painter.drawText(area.adjusted(names.width(), 0, 0, 0), middle, instead)
+        if shown.instead:
+            painter.drawText(area.adjusted(names.width(), 0, 0, 0), middle, shown.instead)
             return
-        figure = "–" if value is None else f"{100 * value:.0f} %"
+        figure = "–" if shown.value is None else f"{100 * shown.value:.0f} %"
         figure_px = metrics.horizontalAdvance("100 %") + 6
         room = area.width() - names.width() - figure_px
         bar = QRectF(names.right(), area.center().y() - _BAR_PX / 2, room, _BAR_PX)
         painter.fillRect(bar, self._theme.colour("sunken"))
-        bar.setWidth(room * (value or 0.0))
-        painter.fillRect(bar, self._theme.colour(colour))
+        bar.setWidth(room * (shown.value or 0.0))
+        painter.fillRect(bar, self._theme.colour(shown.colour))
         figures = QRectF(area.right() - figure_px, area.top(), figure_px, area.height())
         right = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
         painter.drawText(figures, right, figure)
 
-    def _paint_shares(
-        self, title: str, values: Sequence[float | None], painter: QPainter, area: QRectF
+    def _paint_bars(
+        self, title: str, bars: Sequence[_Bar], painter: QPainter, area: QRectF
     ) -> None:
         left = self._title(painter, area, title)
-        height = left.height() / max(1, _MOST_RUNS)
-        for n, (run, value) in enumerate(zip(self._values.runs, values, strict=True)):
+        height = left.height() / _MOST_RUNS
+        if len(bars) > _MOST_RUNS:
+            height = max(_BAR_PX + 2.0, left.height() / len(bars))
+        for n, bar in enumerate(bars):
             row = QRectF(left.left(), left.top() + n * height, left.width(), height)
-            instead = _QUOTES if title == _BACKED and _only_quotes(run) else ""
-            self._bar(painter, row, run.name, value, _COLOURS[n], instead)
+            if row.bottom() <= left.bottom() + 1:
+                self._bar(painter, row, bar)
 
     def _paint_times(self, painter: QPainter, area: QRectF) -> None:
         left = self._title(painter, area, tr("Score by seconds"))
@@ -193,16 +203,3 @@ class RunCharts(QWidget):
                 is_right = x > plot.center().x()
                 at = x - metrics.horizontalAdvance(run.name) - 9 if is_right else x + 9
                 painter.drawText(QPointF(at, y + 4), run.name)
-
-    def _paint_tags(self, painter: QPainter, area: QRectF) -> None:
-        left = self._title(painter, area, tr("Score by tag"))
-        rows = [
-            (tag if n == 0 else "", value, _COLOURS[n])
-            for tag, values in self._values.by_tag.items()
-            for n, value in enumerate(values)
-        ]
-        height = max(_BAR_PX + 2.0, left.height() / max(_MOST_RUNS, len(rows)))
-        for n, (name, value, colour) in enumerate(rows):
-            row = QRectF(left.left(), left.top() + n * height, left.width(), height)
-            if row.bottom() <= left.bottom() + 1:
-                self._bar(painter, row, name, value, colour)
