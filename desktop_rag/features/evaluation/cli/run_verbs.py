@@ -116,41 +116,37 @@ def _experiments(services: app.Services) -> Experiments:
 # --- run ---------------------------------------------------------------------------------------
 
 
-def _run(arguments: argparse.Namespace) -> Row:
-    with open_services() as services:
-        return _ran(services, arguments)
-
-
 def _is_done(done: Row) -> bool:
     return all(run["state"] == RunState.DONE.value for run in done["runs"])
 
 
-def _ran(services: app.Services, arguments: argparse.Namespace) -> Row:
+def _run(arguments: argparse.Namespace) -> Row:
     """Begin the runs and wait for their answers; a running app goes on if nobody waits."""
-    experiments, worker = _experiments(services), _worker(services)
-    question_set = _set(services, arguments.set)
-    set_ups = [SetUp(services.chat.models.endpoint.model or "excerpts")]
-    if arguments.setups:
-        set_ups = read_set_ups(arguments.setups, lambda kind, name: _id(services, kind, name))
-    if arguments.collection:
-        if question_set.documents:
-            raise AppError("This set has documents of its own.", "Leave --collection out.")
-        collection_id = _id(services, "collection", arguments.collection)
-        set_ups = [replace(each, collection_id=collection_id) for each in set_ups]
-    question_set = replace(question_set, questions=question_set.questions[: arguments.limit])
-    estimate = experiments.estimate(question_set, set_ups).in_words()
-    say(estimate)
-    if arguments.estimate:
-        return {"estimate": estimate, "runs": [], "comparisons": []}
-    runs = experiments.begin(question_set, set_ups, has_consent=arguments.yes)
-    run_ids = [run.run_id for run in runs]
-    if services.is_running:
-        _wait_for(experiments, run_ids)
-    else:
-        stop_hearing = services.changes.hear(RunWentOn, partial(_tell, here()))
-        worker.work_off(lambda run: run.run_id in run_ids)
-        stop_hearing()
-    return _state(experiments, question_set.set_id, run_ids)
+    with open_services() as services:
+        experiments, worker = _experiments(services), _worker(services)
+        question_set = _set(services, arguments.set)
+        set_ups = [SetUp(services.chat.models.endpoint.model or "excerpts")]
+        if arguments.setups:
+            set_ups = read_set_ups(arguments.setups, lambda kind, name: _id(services, kind, name))
+        if arguments.collection:
+            if question_set.documents:
+                raise AppError("This set has documents of its own.", "Leave --collection out.")
+            collection_id = _id(services, "collection", arguments.collection)
+            set_ups = [replace(each, collection_id=collection_id) for each in set_ups]
+        question_set = replace(question_set, questions=question_set.questions[: arguments.limit])
+        estimate = experiments.estimate(question_set, set_ups).in_words()
+        say(estimate)
+        if arguments.estimate:
+            return {"estimate": estimate, "runs": [], "comparisons": []}
+        runs = experiments.begin(question_set, set_ups, has_consent=arguments.yes)
+        run_ids = [run.run_id for run in runs]
+        if services.is_running:
+            _wait_for(experiments, run_ids)
+        else:
+            stop_hearing = services.changes.hear(RunWentOn, partial(_tell, here()))
+            worker.work_off(lambda run: run.run_id in run_ids)
+            stop_hearing()
+        return _state(experiments, question_set.set_id, run_ids)
 
 
 def _set(services: app.Services, name: str) -> QuestionSet:
@@ -364,42 +360,40 @@ def _add_chunks(add: Add) -> None:
 
 
 def _chunks(arguments: argparse.Namespace) -> Row:
-    with open_services() as services:
-        return _chunks_compared(services, arguments)
-
-
-def _chunks_compared(services: app.Services, arguments: argparse.Namespace) -> Row:
     """Compare, and tell how far it is; whoever leaves meanwhile cancels it."""
-    trials, library = _worker(services).chunk_trials, services.library
-    collection_id = _collection_id(services, arguments.collection)
-    question_set = _experiments(services).find(arguments.set) if arguments.set else None
-    trials.begin(ChunkPlan(collection_id, question_set, arguments.count, not arguments.no_model))
-    told = ""
-    try:
-        while (progress := trials.progress).is_under_way:
-            counted = f" ({progress.done:,} of {progress.total:,})" if progress.total else ""
-            words = f"{progress.doing or progress.stage.value}{counted}"
-            if words != told:
-                say(words)
-            told = words
-            trials.wait(_LOOK_S)
-            here().go_on()
-    except KeyboardInterrupt:
-        trials.cancel()
-        raise
-    if progress.stage is TrialStage.FAILED:
-        raise AppError(progress.error_title, progress.error_hint)
-    found = trials.latest(collection_id)
-    if progress.stage is not TrialStage.DONE or found is None:
-        raise AppError("The comparison was cancelled.", "Nothing of it is kept.")
-    advised = advice(found)
-    is_used = bool(arguments.use and advised.is_change)
-    if is_used:
-        begin_reading(services)
-        trials.use(collection_id, advised.chunking)
-        if here().services is None:
-            library.indexing.wait_until_idle()
-    return {**comparison_json(found), "is_used": is_used}
+    with open_services() as services:
+        trials, library = _worker(services).chunk_trials, services.library
+        collection_id = _collection_id(services, arguments.collection)
+        question_set = _experiments(services).find(arguments.set) if arguments.set else None
+        trials.begin(
+            ChunkPlan(collection_id, question_set, arguments.count, not arguments.no_model)
+        )
+        told = ""
+        try:
+            while (progress := trials.progress).is_under_way:
+                counted = f" ({progress.done:,} of {progress.total:,})" if progress.total else ""
+                words = f"{progress.doing or progress.stage.value}{counted}"
+                if words != told:
+                    say(words)
+                told = words
+                trials.wait(_LOOK_S)
+                here().go_on()
+        except KeyboardInterrupt:
+            trials.cancel()
+            raise
+        if progress.stage is TrialStage.FAILED:
+            raise AppError(progress.error_title, progress.error_hint)
+        found = trials.latest(collection_id)
+        if progress.stage is not TrialStage.DONE or found is None:
+            raise AppError("The comparison was cancelled.", "Nothing of it is kept.")
+        advised = advice(found)
+        is_used = bool(arguments.use and advised.is_change)
+        if is_used:
+            begin_reading(services)
+            trials.use(collection_id, advised.chunking)
+            if here().services is None:
+                library.indexing.wait_until_idle()
+        return {**comparison_json(found), "is_used": is_used}
 
 
 def _collection_id(services: app.Services, name: str) -> str:

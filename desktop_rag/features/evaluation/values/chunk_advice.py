@@ -22,6 +22,7 @@ CHUNKINGS = (
     ChunkSettings("tokens", 200), ChunkSettings("words", 200),
 )  # fmt: skip
 MOST_CHANCE = 0.05
+_FIGURES = ("better", "worse", "difference", "low", "high", "chance")
 WORST = 10
 
 
@@ -146,12 +147,7 @@ def trial_row(compared: ChunkComparison, trial: ChunkTrial) -> dict[str, Any]:
         "chunks": trial.chunks,
         "found": trial.found,
         "questions": len(trial.retrieved),
-        "better": paired.better,
-        "worse": paired.worse,
-        "difference": round(paired.difference, 4),
-        "low": round(paired.low, 4),
-        "high": round(paired.high, 4),
-        "chance": round(paired.chance, 4),
+        **{key: round(getattr(paired, key), 4) for key in _FIGURES},
     }
 
 
