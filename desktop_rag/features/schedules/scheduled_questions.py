@@ -125,10 +125,6 @@ class ScheduledQuestions:
         self._store.set_deleted(question_id, False)
         self._publish(SchedulesChanged())
 
-    def purge_deleted(self) -> None:
-        """Remove deleted questions for good. Called when the app starts."""
-        self._store.purge_deleted()
-
     # --- answering ---------------------------------------------------------------------------
 
     def occasion(self, question: ScheduledQuestion) -> str:

@@ -13,8 +13,8 @@ class ScheduleServices(WingServices):
     """`questions` keeps the scheduled questions, `runner` asks them, `notes` writes notes."""
 
     def __init__(self, services: Services) -> None:
-        store = services.engine.store(ScheduleStore)
-        self.questions = ScheduledQuestions(store, services.chat, services.now)
+        self._store = services.engine.store(ScheduleStore)
+        self.questions = ScheduledQuestions(self._store, services.chat, services.now)
         self.runner = ScheduleRunner(self.questions, services.library, services.now)
         self.notes = Notes(services.home.notes, services.chat, services.library)
         self._is_started = False
@@ -24,7 +24,7 @@ class ScheduleServices(WingServices):
         if not self._is_started:
             self._is_started = True
             with put_off("deleted scheduled questions"):
-                self.questions.purge_deleted()
+                self._store.purge_deleted()
             self.runner.start()
 
     def close(self) -> None:

@@ -115,7 +115,7 @@ def test_failures_in_a_row_pause_the_run_and_resuming_asks_them_again(
     assert scores.run.error_title
     assert len(scores.answers) == 3
     server.mode = "answer"
-    experiments.resume(run.run_id)
+    experiments.set_state(run.run_id, RunState.WAITING)
     asked.wing(EvaluationServices).worker.work_off()
     [scores] = experiments.results(many.set_id).runs
     assert scores.run.state is RunState.DONE

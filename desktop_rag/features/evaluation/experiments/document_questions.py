@@ -8,7 +8,6 @@ import json
 import random
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from threading import Event
@@ -121,17 +120,8 @@ def _usable(text: str) -> list[str]:
 
 _PRIVATE = 0o600
 
-# Each text once, in order.
-_Texts = dict[str, None]
-
-
-@dataclass
-class _Feedback:
-    """The feedback on one question."""
-
-    expected: _Texts = field(default_factory=dict[str, None])
-    wrong: _Texts = field(default_factory=dict[str, None])
-    sources: _Texts = field(default_factory=dict[str, None])
+# Each text once, in order: of one question what is expected, what is wrong, and the sources.
+_Feedback = tuple[dict[str, None], dict[str, None], dict[str, None]]
 
 
 def questions_of_feedback(chat: Chat) -> list[SetQuestion]:
@@ -143,15 +133,13 @@ def questions_of_feedback(chat: Chat) -> list[SetQuestion]:
     found: dict[str, _Feedback] = {}
     for question, answer in _answers(chat):
         if question and (answer.is_rewritten or answer.feedback is not Feedback.NONE):
-            _add(found.setdefault(question, _Feedback()), answer, chat.history)
+            _add(found.setdefault(question, ({}, {}, {})), answer, chat.history)
     if not found:
         hint = tr("Press 👍 or 👎 below answers, or write your own version.")
         raise AppError(tr("There is no feedback on answers yet."), hint)
     return [
-        SetQuestion(
-            str(number), text, tuple(each.expected), tuple(each.wrong), sources=tuple(each.sources)
-        )
-        for number, (text, each) in enumerate(found.items(), 1)
+        SetQuestion(str(number), text, tuple(expected), tuple(wrong), sources=tuple(sources))
+        for number, (text, (expected, wrong, sources)) in enumerate(found.items(), 1)
     ]
 
 
@@ -194,17 +182,17 @@ def _answers(chat: Chat) -> Iterator[tuple[str, Message]]:
                     yield " ".join(asked.split()) or question, message
 
 
-def _add(row: _Feedback, answer: Message, history: History) -> None:
+def _add(known: _Feedback, answer: Message, history: History) -> None:
+    expected, wrong, sources = known
     given = without_citations(answer.text).strip()
-    is_liked = answer.feedback is Feedback.LIKED
-    if answer.is_rewritten or is_liked:
-        row.expected.update(_each(history.own_text(answer) if answer.is_rewritten else given))
-        row.sources.update(_each(*(s.url or s.path for s in answer.sources if s.is_cited)))
+    if answer.is_rewritten or answer.feedback is Feedback.LIKED:
+        expected |= _each(history.own_text(answer) if answer.is_rewritten else given)
+        sources |= _each(*(s.url or s.path for s in answer.sources if s.is_cited))
     if own_file := history.own_file(answer):
-        row.sources.update(_each(str(own_file)))
+        sources |= _each(str(own_file))
     if answer.feedback is Feedback.DISLIKED:
-        row.wrong.update(_each(given))
+        wrong |= _each(given)
 
 
-def _each(*texts: str) -> Iterable[tuple[str, None]]:
-    return ((text, None) for text in texts if text)
+def _each(*texts: str) -> dict[str, None]:
+    return dict.fromkeys(filter(None, texts))

@@ -100,18 +100,25 @@ class Experiments:
     ) -> QuestionSet:
         """A new set. AppError when it is not valid or the name is taken."""
         made = QuestionSet(uuid.uuid4().hex, name, tuple(questions), 0, documents=documents)
-        return self._stored(made)
+        return self.change(made)
 
-    def change(self, question_set: QuestionSet) -> QuestionSet:
+    def change(self, given: QuestionSet) -> QuestionSet:
         """Store a changed set as its next version; AppError as in `add`."""
-        return self._stored(question_set)
+        kept = validated_set(given)
+        taken = [s for s in self.sets() if s.name.casefold() == kept.name.casefold()]
+        if any(each.set_id != kept.set_id for each in taken):
+            raise AppError(f"There is another set called “{kept.name}”.", "Choose another name.")
+        kept = replace(kept, version=kept.version + 1, changed_at=time.time())
+        self.store.put(kept)
+        self.publish(SetsChanged())
+        return kept
 
     def extend(self, set_id: str, questions: Iterable[SetQuestion]) -> QuestionSet:
         """Add questions that the set doesn't have yet. AppError when it is gone or too large."""
         with self._changing:
             present = self._get(set_id)
             added = (replace(q, question_id=uuid.uuid4().hex) for q in questions)
-            return self._stored(replace(present, questions=(*present.questions, *added)))
+            return self.change(replace(present, questions=(*present.questions, *added)))
 
     def correct(self, set_id: str, question_id: str, expected: str) -> QuestionSet:
         """Make a person's correction an expected answer. AppError when the set is gone."""
@@ -122,7 +129,7 @@ class Experiments:
                 if q.question_id == question_id else q
                 for q in present.questions
             )  # fmt: skip
-            return self._stored(replace(present, questions=questions))
+            return self.change(replace(present, questions=questions))
 
     def set_rubric(self, set_id: str, rubric: str) -> None:
         """Have a model judge the answers to this set by another rubric. AppError when it is gone.
@@ -145,16 +152,6 @@ class Experiments:
             if each.set_id == set_id:
                 return each
         raise AppError("This set of questions is gone.", "Choose another one.")
-
-    def _stored(self, given: QuestionSet) -> QuestionSet:
-        kept = validated_set(given)
-        taken = [s for s in self.sets() if s.name.casefold() == kept.name.casefold()]
-        if any(each.set_id != kept.set_id for each in taken):
-            raise AppError(f"There is another set called “{kept.name}”.", "Choose another name.")
-        kept = replace(kept, version=kept.version + 1, changed_at=time.time())
-        self.store.put(kept)
-        self.publish(SetsChanged())
-        return kept
 
     # --- runs --------------------------------------------------------------------------------
 
@@ -197,15 +194,11 @@ class Experiments:
         self.publish(SetsChanged())
         return runs
 
-    def pause(self, run_id: str) -> None:
-        """Ask no further question of a run; the one under way is given up."""
-        self._set_state(run_id, RunState.PAUSED)
+    def set_state(self, run_id: str, state: RunState) -> None:
+        """Let a run go on (WAITING), which asks what is unanswered or failed, or pause it.
 
-    def resume(self, run_id: str) -> None:
-        """Let a run go on: what is unanswered, and what failed, is asked."""
-        self._set_state(run_id, RunState.WAITING)
-
-    def _set_state(self, run_id: str, state: RunState) -> None:
+        The answer under way is given up.
+        """
         for run in self.store.all(Run):
             if run.run_id == run_id and run.state is not state:
                 is_resumed = state is RunState.WAITING

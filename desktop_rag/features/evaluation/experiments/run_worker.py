@@ -35,6 +35,7 @@ class RunWorker:
         self, store: ExperimentStore, chat: Chat, library: Library, open_scratch: OpenScratch
     ) -> None:
         self.experiments = Experiments(store, chat)
+        self._store = store
         self.chunk_trials = ChunkTrials(store, chat, library, open_scratch)
         self._chat = chat
         self._library = library
@@ -60,13 +61,12 @@ class RunWorker:
     def work_off(self, is_mine: Callable[[Run], bool] = lambda _: True) -> None:
         """Answer until no such run waits. One thread at a time."""
         while not self._closing.is_set():
-            waiting = [r for r in self._runs() if r.state is RunState.WAITING and is_mine(r)]
+            waiting = [
+                r for r in self._store.all(Run) if r.state is RunState.WAITING and is_mine(r)
+            ]
             if not waiting:
                 return
             self._go_on(waiting[0])
-
-    def _runs(self) -> list[Run]:
-        return self.experiments.store.all(Run)
 
     def _go_on(self, run: Run) -> None:
         cancel = _PausedOrClosing(self._closing, lambda: self._is_waiting(run.run_id))
@@ -77,7 +77,7 @@ class RunWorker:
             ) as answerer:  # fmt: skip
                 if not run.settings:
                     run = replace(run, settings=answerer.settings)
-                    self.experiments.store.put(run)
+                    self._store.put(run)
                 self._answer_all(run, answerer, cancel)
         except Cancelled:
             log.info("a run was interrupted")
@@ -86,11 +86,11 @@ class RunWorker:
 
     def _answer_all(self, run: Run, answerer: Answerer, cancel: threading.Event) -> None:
         failures = 0
-        for question in _pending(run, self.experiments.store.all(RunAnswer, run.run_id)):
+        for question in _pending(run, self._store.all(RunAnswer, run.run_id)):
             if cancel.is_set():
                 return
             answer = self._answered(run, question, answerer, cancel)
-            if not self.experiments.store.put(answer):
+            if not self._store.put(answer):
                 return
             self._tell(run)
             failures = failures + 1 if answer.has_failed else 0
@@ -114,14 +114,14 @@ class RunWorker:
     def _end(self, run: Run, state: RunState, title: str = "", hint: str = "") -> None:
         ended = replace(run, state=state, error_title=title, error_hint=hint)
         if self._is_waiting(run.run_id):
-            self.experiments.store.put(ended)
+            self._store.put(ended)
         self.experiments.publish(SetsChanged())
 
     def _is_waiting(self, run_id: str) -> bool:
-        return any(r.run_id == run_id and r.state is RunState.WAITING for r in self._runs())
+        return any(r.run_id == run_id and r.state is RunState.WAITING for r in self._store.all(Run))
 
     def _tell(self, run: Run, doing: str = "") -> None:
-        answered = len(self.experiments.store.all(RunAnswer, run.run_id))
+        answered = len(self._store.all(RunAnswer, run.run_id))
         total = len(run.questions)
         self.experiments.publish(RunWentOn(run.run_id, run.set_id, answered, total, doing))
 

@@ -573,12 +573,10 @@ class ExperimentsPage(QWidget):
     @Slot()
     def _on_pause_clicked(self) -> None:
         experiments, chosen = self._actions.experiments, self._chosen_runs
-        waiting = [run.run_id for run in chosen if run.state is RunState.WAITING]
-        if waiting:
-            self._actions.run(lambda: [experiments.pause(run_id) for run_id in waiting])
-        else:
-            stopped = [run.run_id for run in chosen if run.state is not RunState.DONE]
-            self._actions.run(lambda: [experiments.resume(run_id) for run_id in stopped])
+        ids = [run.run_id for run in chosen if run.state is RunState.WAITING]
+        state = RunState.PAUSED if ids else RunState.WAITING
+        ids = ids or [run.run_id for run in chosen if run.state is not RunState.DONE]
+        self._actions.run(lambda: [experiments.set_state(each, state) for each in ids])
 
     @Slot()
     def _on_remove_clicked(self) -> None:

@@ -122,7 +122,7 @@ def sign_test(better: int, worse: int) -> float:
 
 
 def bootstrap_interval(
-    values: Sequence[float], confidence: float = _CONFIDENCE, *, resamples: int = _RESAMPLES
+    values: Sequence[float], *, resamples: int = _RESAMPLES
 ) -> tuple[float, float]:
     """The percentile interval of the mean (Efron and Tibshirani, 1993, chapter 13).
 
@@ -130,12 +130,12 @@ def bootstrap_interval(
     """
     sample = np.asarray(values, dtype=float)
     chosen = np.random.default_rng(_SEED).integers(0, len(sample), (resamples, len(sample)))
-    return percentile_interval(sample[chosen].mean(axis=-1), confidence)
+    return percentile_interval(sample[chosen].mean(axis=-1))
 
 
-def percentile_interval(found: "np.ndarray", confidence: float) -> tuple[float, float]:
-    """The middle of a distribution that holds this share of it."""
-    outside = 100 * (1 - confidence) / 2
+def percentile_interval(found: "np.ndarray") -> tuple[float, float]:
+    """The middle of a distribution that holds 95 % of it."""
+    outside = 100 * (1 - _CONFIDENCE) / 2
     low, high = np.percentile(found, [outside, 100 - outside])
     return float(low), float(high)
 
@@ -216,4 +216,4 @@ def _kappa_interval(
     kappas = np.where(
         is_certain, 1.0, (agreed - by_chance) / np.where(is_certain, 1.0, 1 - by_chance)
     )
-    return percentile_interval(kappas, 0.95)
+    return percentile_interval(kappas)

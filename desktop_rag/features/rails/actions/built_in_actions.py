@@ -31,6 +31,8 @@ _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b
 _CARD = re.compile(r"\b\d(?:[ -]?\d){12,18}\b")
 _PHONE = re.compile(r"(?<![\w.])(?:\+|00)\d[\d ()/-]{6,18}\d\b")
 _LONGEST = 50_000
+# Answers pass from this probability on.
+_FACTS_FROM = 0.5
 
 
 def takes_over(text: str) -> bool:
@@ -66,7 +68,7 @@ def check_facts(around: Around) -> ActionResult:
         score = float(around.world.check_facts(answer, passages)) if passages and answer else 0.0
     else:
         score = _checked_by_model(answer, passages, around)
-    return ActionResult(score if score >= around.settings.facts_from else 0.0)
+    return ActionResult(score if score >= _FACTS_FROM else 0.0)
 
 
 def check_input(around: Around) -> ActionResult:

@@ -1,6 +1,5 @@
 """What rails may use of the world: plain functions, None for what is missing. Any thread."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,12 +67,10 @@ class RailsWorld:
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """One call of the model: its task, prompt, answer and duration."""
+    """One call of the model: its task and its prompt."""
 
     task: str
     prompt: str
-    answer: str
-    seconds: float
 
 
 @dataclass(slots=True)
@@ -90,9 +87,8 @@ class ModelCalls:
             raise AppError("No model is set.", "Choose an endpoint in the settings.")
         if len(self.made) >= self.most:
             raise AppError(f"This turn called the model {self.most} times, which is the limit.")
-        begins = time.monotonic()
         answer = self.complete(prompt)
-        self.made.append(ModelCall(task, prompt, answer, time.monotonic() - begins))
+        self.made.append(ModelCall(task, prompt))
         return answer
 
 
@@ -101,13 +97,12 @@ class StageSettings:
     """The settings of the stages.
 
     With `is_by_examples_only` the nearest example decides if its similarity reaches
-    `least_similarity`, else `fallback_intent`. Answers pass `check_facts` from `facts_from` on.
+    `least_similarity`, else `fallback_intent`.
     """
 
     is_by_examples_only: bool = False
     least_similarity: float = 0.0
     fallback_intent: str = ""
-    facts_from: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)

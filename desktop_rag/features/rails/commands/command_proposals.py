@@ -8,7 +8,7 @@ from typing import Any
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
-from desktop_rag.features.rails.commands.command import CommandKind
+from desktop_rag.features.rails.commands.command import Command, CommandKind
 from desktop_rag.features.rails.commands.registered_program import (
     ProgramBook,
     RegisteredProgram,
@@ -37,18 +37,8 @@ class Answered:
     sources: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A command that could be proposed to the person."""
-
-    kind: CommandKind
-    title: str
-    details: tuple[tuple[str, str], ...]
-    target: Mapping[str, Any]
-
-
 class CommandProposals:
-    """Makes proposals; AppError, with the reason, where there can be none."""
+    """Makes commands that could be proposed; AppError, with the reason, where there can be none."""
 
     def __init__(self, programs: ProgramBook, notes: NoteFiles, work: Path) -> None:
         """Programs without a folder get one below `work`."""
@@ -58,8 +48,8 @@ class CommandProposals:
 
     def of(
         self, action: str, values: Mapping[str, Any], words: str, last: Answered | None
-    ) -> Proposal:
-        """The proposal of an action with these values, asked for in these `words`."""
+    ) -> Command:
+        """The command of an action with these values, asked for in these `words`."""
         given = {name: str(value) for name, value in values.items()}
         match action:
             case "save_note":
@@ -81,7 +71,7 @@ class CommandProposals:
             return True
         return any(program.values_in(words) is not None for program in self._programs.all())
 
-    def _as_asked(self, words: str, last: Answered | None) -> Proposal:
+    def _as_asked(self, words: str, last: Answered | None) -> Command:
         if match := _SAVE.fullmatch(words):
             return self._note(match["topic"] or "", last)
         if _ADD.fullmatch(words):
@@ -108,7 +98,7 @@ class CommandProposals:
             "Say it in the words of one of them: Settings, under Commands, lists them.",
         )
 
-    def _note(self, topic: str, last: Answered | None) -> Proposal:
+    def _note(self, topic: str, last: Answered | None) -> Command:
         if last is None or not last.text.strip():
             raise AppError("There is no answer to save yet.", "Ask something first.")
         topic = " ".join((topic or last.question).split())[:_LONGEST_TOPIC].strip(" .!?\"“”'")
@@ -120,9 +110,9 @@ class CommandProposals:
         details.append((tr("Content"), text))
         title = tr("Save the note “{topic}”", topic=topic)
         target = {"path": str(path), "text": text}
-        return Proposal(CommandKind.NOTE, title, tuple(details), target)
+        return Command("", CommandKind.NOTE, title, "", tuple(details), target, 0.0)
 
-    def _folder(self, written: str) -> Proposal:
+    def _folder(self, written: str) -> Command:
         if not written:
             raise AppError("Which folder?", "Write its path, such as: add the folder ~/Documents")
         path = Path(written).expanduser()
@@ -131,9 +121,9 @@ class CommandProposals:
         path = path.resolve()
         title = tr("Add the folder “{name}” to the library", name=path.name or str(path))
         details = ((tr("Folder"), str(path)),)
-        return Proposal(CommandKind.FOLDER, title, details, {"path": str(path)})
+        return Command("", CommandKind.FOLDER, title, "", details, {"path": str(path)}, 0.0)
 
-    def _program(self, program: RegisteredProgram, values: Mapping[str, str]) -> Proposal:
+    def _program(self, program: RegisteredProgram, values: Mapping[str, str]) -> Command:
         arguments = self.arguments(program, values)
         folder = self.folder_of(program)
         shown = "\n".join(_literally(argument) for argument in arguments)
@@ -149,7 +139,7 @@ class CommandProposals:
             "values": dict(values),
         }  # fmt: skip
         title = tr("Run “{name}”", name=program.name)
-        return Proposal(CommandKind.PROGRAM, title, details, target)
+        return Command("", CommandKind.PROGRAM, title, "", details, target, 0.0)
 
     def folder_of(self, program: RegisteredProgram) -> Path:
         """The folder that a program works in."""

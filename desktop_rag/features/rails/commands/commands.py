@@ -34,7 +34,7 @@ from desktop_rag.features.rails.commands.command import (
     settled,
     to_text,
 )
-from desktop_rag.features.rails.commands.command_proposals import CommandProposals, Proposal
+from desktop_rag.features.rails.commands.command_proposals import CommandProposals
 from desktop_rag.features.rails.commands.registered_program import ProgramBook, digest_of
 from desktop_rag.features.schedules.notes.notes import NoteFiles
 from desktop_rag.ingest.library import Library
@@ -345,12 +345,12 @@ class Commands(CommandBook):
         self._publish = library.changes.publish
 
     def propose(
-        self, proposal: Proposal, prompt: str, conversation_id: str, assistant_id: str
+        self, made: Command, prompt: str, conversation_id: str, assistant_id: str
     ) -> Command:
-        """Keep a proposal for the person to decide. AppError when it can't be kept."""
-        command = Command(
-            uuid.uuid4().hex, proposal.kind, proposal.title, prompt[:_LONGEST_PROMPT],
-            proposal.details, proposal.target, time.time(), conversation_id, assistant_id,
+        """Keep a command of `proposals` for the person to decide; AppError where it can't be."""
+        command = replace(
+            made, command_id=uuid.uuid4().hex, prompt=prompt[:_LONGEST_PROMPT],
+            proposed_at=time.time(), conversation_id=conversation_id, assistant_id=assistant_id,
         )  # fmt: skip
         self.add(command)
         self._tell(command)

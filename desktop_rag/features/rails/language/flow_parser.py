@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple, NoReturn, cast
+from typing import NoReturn, cast
 
 from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from lark.indenter import DedentError, PythonIndenter
@@ -302,24 +302,18 @@ _DO = re.compile(r"\s*do\b")
 _AWAITED = re.compile(r"=\s*await\s+$")
 
 
-class Mistake(NamedTuple):
-    """What is wrong, and words for what could stand there."""
+def mistake_at(line: str, at: int) -> tuple[str, tuple[str, ...]] | None:
+    """What is wrong at the place, from zero, where parsing a line stopped, and what could be there.
 
-    problem: str
-    expected: tuple[str, ...]
-
-
-def mistake_at(line: str, at: int) -> Mistake | None:
-    """The known mistake at the place, from zero, where parsing a line stopped; None without one."""
+    None without a known mistake.
+    """
     before, rest = line[:at], line[at:]
     word = _WORD.match(rest)
     if word and not before.strip() and word[0] in _WORDS:
         problem, expected = _WORDS[word[0]]
-        return Mistake(problem.format(word=word[0]), expected)
+        return problem.format(word=word[0]), expected
     signs = _signs(before, rest)
-    return next(
-        (Mistake(problem, expected) for is_made, problem, expected in signs if is_made), None
-    )
+    return next(((problem, expected) for is_made, problem, expected in signs if is_made), None)
 
 
 def _signs(before: str, rest: str) -> Iterator[tuple[bool, str, tuple[str, ...]]]:

@@ -172,23 +172,16 @@ class CommandActions(QObject):
             self._bridge.run(self, lambda: self._commands().get(wanted), self._show)
 
     def _show(self, command: Command | None) -> None:
-        if command is not None and command.command_id == self._wanted:
+        """Show the wanted command as it is now; one that is gone is hidden."""
+        if command is None or command.command_id == self._wanted:
             self._card.show_command(command)
 
     def _on_commands_changed(self, event: CommandsChanged) -> None:
-        if not self._wanted:
-            return
-        if event.command is not None:
+        wanted = self._wanted
+        if wanted and event.command:
             self._show(event.command)
-        else:
-            wanted = self._wanted
-            self._bridge.run(self, lambda: self._commands().get(wanted), self._show_or_hide)
-
-    def _show_or_hide(self, command: Command | None) -> None:
-        if command is None:
-            self._card.show_command(None)
-        else:
-            self._show(command)
+        elif wanted:
+            self._bridge.run(self, lambda: self._commands().get(wanted), self._show)
 
     @Slot(str, bool)
     def _on_decided(self, command_id: str, is_agreed: bool) -> None:
