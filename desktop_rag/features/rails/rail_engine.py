@@ -104,7 +104,7 @@ class Rails:
     def unknown_actions(self) -> Sequence[str]:
         """The actions that flows execute but nobody registered."""
         names = self.configuration.program.actions
-        return [name for name in names if self._find(name) is None]
+        return sorted(name for name in names if self._find(name) is None)
 
     def _called(
         self,

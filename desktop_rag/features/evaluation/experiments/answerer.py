@@ -4,11 +4,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Event
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -35,52 +34,34 @@ _EVERY_S = 0.1
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-class MemoryMeter:
-    """Measures this process and a local model server ten times a second, on a thread of its own."""
+@contextmanager
+def memory_measured(server_pid: int = 0) -> Generator[tuple[list[int], list[int]]]:
+    """Measures this process and a local model server ten times a second, on a thread of its own.
 
-    def __init__(self, server_pid: int = 0) -> None:
-        """`server_pid` is 0 for a server elsewhere or unknown."""
-        self._pids = (os.getpid(), server_pid)
-        self._seen: tuple[list[int], list[int]] = ([], [])
-        self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="memory-meter", daemon=True)
+    `server_pid` is 0 for a server elsewhere or unknown; processes that it started don't count.
+    """
+    seen: tuple[list[int], list[int]] = ([], [])
+    is_over = Event()
 
-    def __enter__(self) -> "MemoryMeter":
-        self._look()
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._is_over.set()
-        self._thread.join()
-        self._look()
-
-    @property
-    def app(self) -> Memory:
-        """The memory of this process."""
-        return _memory(self._seen[0])
-
-    @property
-    def server(self) -> Memory:
-        """The memory of the server, without the processes that it started."""
-        return _memory(self._seen[1])
-
-    def _work(self) -> None:
-        while not self._is_over.wait(_EVERY_S):
-            self._look()
-
-    def _look(self) -> None:
-        for pid, seen in zip(self._pids, self._seen, strict=True):
+    def look() -> None:
+        for pid, sizes in zip((os.getpid(), server_pid), seen, strict=True):
             if pid:
-                try:
-                    seen.append(psutil.Process(pid).memory_info().rss)
-                except psutil.Error:
-                    continue
+                with suppress(psutil.Error):
+                    sizes.append(psutil.Process(pid).memory_info().rss)
+
+    def work() -> None:
+        while not is_over.wait(_EVERY_S):
+            look()
+
+    thread = threading.Thread(target=work, name="memory-meter", daemon=True)
+    look()
+    thread.start()
+    try:
+        yield seen
+    finally:
+        is_over.set()
+        thread.join()
+        look()
 
 
 def server_pid(base_url: str) -> int:
@@ -130,7 +111,7 @@ class Answerer:
         """The answer with all that was measured. InterruptedAnswer and Cancelled as the chat's."""
         models = self.chat.models
         before = models.tokens_counted()
-        with MemoryMeter(self.server) as memory:
+        with memory_measured(self.server) as (app, server):
             message = self.chat.answer_when_free(
                 user_message(question.text), lambda: self.setup, cancel=cancel
             )
@@ -148,7 +129,7 @@ class Answerer:
             seconds=message.seconds, sources=message.sources, claims=message.claims,
             tokens_in=used.asked if is_counted else -1,
             tokens_out=used.answered if is_counted else -1,
-            cost=self._cost(used) if is_counted else -1.0, app=memory.app, server=memory.server,
+            cost=self._cost(used) if is_counted else -1.0, app=_memory(app), server=_memory(server),
             grade=grade, error_title=message.error_title, error_hint=message.error_hint,
         )  # fmt: skip
 
@@ -220,22 +201,6 @@ def answering(
     index = setup.settings.index
     if set_up.embedder:
         index = replace(index, model_folder=set_up.embedder)
-    with open_scratch(replace(setup.settings, index=index)) as scratch:
-        _index(library, scratch.library, setup, set_up, say, cancel)
-        # All that is in it: collections have other ids there.
-        everything = replace(setup, reach=SearchScope(limits=setup.reach.limits))
-        yield Answerer(scratch.chat, everything, server)
-
-
-def _index(
-    library: Library,
-    scratch: Library,
-    setup: Setup,
-    set_up: SetUp,
-    say: Callable[[str], None],
-    cancel: Event,
-) -> None:
-    """Index the folders of the set-up into the scratch library."""
     wanted = setup.reach.collection_ids
     sources = [s for s in library.sources.all() if not wanted or s.collection_id in wanted]
     folders = [(source.path, source.rules) for source in sources if source.is_on_disk]
@@ -244,12 +209,17 @@ def _index(
     if not folders:
         hint = "Chunks and embedding can be compared over folders, not over links."
         raise AppError(f"“{set_up.name}” has no folder to index.", hint)
-    collection = scratch.collections.find_or_add(_SCRATCH)
-    if set_up.chunking:
-        scratch.collections.set_chunking(collection.collection_id, set_up.chunking)
-    for path, rules in folders:
-        scratch.sources.add(path, collection.collection_id, rules)
-    while not scratch.indexing.wait_until_idle(_LOOK_S):
-        say(f"Indexing {len(folders):,} folders for “{set_up.name}”")
-        if cancel.is_set():
-            raise Cancelled
+    with open_scratch(replace(setup.settings, index=index)) as services:
+        scratch = services.library
+        collection = scratch.collections.find_or_add(_SCRATCH)
+        if set_up.chunking:
+            scratch.collections.set_chunking(collection.collection_id, set_up.chunking)
+        for path, rules in folders:
+            scratch.sources.add(path, collection.collection_id, rules)
+        while not scratch.indexing.wait_until_idle(_LOOK_S):
+            say(f"Indexing {len(folders):,} folders for “{set_up.name}”")
+            if cancel.is_set():
+                raise Cancelled
+        # All that is in it: collections have other ids there.
+        everything = replace(setup, reach=SearchScope(limits=setup.reach.limits))
+        yield Answerer(services.chat, everything, server)

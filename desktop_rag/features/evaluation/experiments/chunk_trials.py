@@ -277,25 +277,20 @@ class ChunkTrials:
                 self._check(library)
             places = places or _places(library, asked)
             self._tell(tr("Searching: {name}", name=name), number, len(chunkings))
-            yield self._trial(scratch, chunking, asked, places)
-
-    def _trial(
-        self,
-        scratch: "Services",
-        chunking: ChunkSettings,
-        asked: Sequence[TrialQuestion],
-        places: dict[str, Place],
-    ) -> ChunkTrial:
-        found: list[Retrieved] = []
-        for question in asked:
-            self._check()
-            place = places[question.question_id]
-            passages = scratch.chat.search(question.text, limit=DEPTH)
-            chunks = scratch.library.documents.chunks(place.document_id)
-            most, tokens = EXCERPT_PASSAGES, EXCERPT_TOKENS
-            found.append(retrieved(question, place, passages, chunks, passages=most, tokens=tokens))
-        every = sum(document.chunk_count for document in scratch.library.documents.all())
-        return ChunkTrial(chunking, every, tuple(found))
+            found: list[Retrieved] = []
+            for question in asked:
+                self._check()
+                passages = scratch.chat.search(question.text, limit=DEPTH)
+                place = places[question.question_id]
+                chunks = library.documents.chunks(place.document_id)
+                found.append(
+                    retrieved(
+                        question, place, passages, chunks,
+                        passages=EXCERPT_PASSAGES, tokens=EXCERPT_TOKENS,
+                    )
+                )  # fmt: skip
+            count = sum(document.chunk_count for document in library.documents.all())
+            yield ChunkTrial(chunking, count, tuple(found))
 
 
 def _of_set(question: SetQuestion, documents: Sequence[Document]) -> TrialQuestion | None:

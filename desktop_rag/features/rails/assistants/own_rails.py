@@ -146,15 +146,11 @@ def tried(rails: Rails, world: RailsWorld, text: str) -> TriedSentence:
         elif isinstance(event, ActionFinished) and event.action_name == "generate_user_intent":
             found = cast("Mapping[str, Any]", event.result or {})
             score = float(found.get("score", 1.0 if found.get("by") == "example" else 0.0))
-            nearest = tuple(_near(found.get("nearest", ())))
+            nearest = tuple(NearExample(**row) for row in found.get("nearest", ()))
     said = "\n".join(text for who, text in transcript(events) if who == "bot")
     return TriedSentence(
         intent, score, nearest, "" if is_answered else said, is_answered, tuple(shown_run(events))
     )
-
-
-def _near(rows: Sequence[Mapping[str, Any]]) -> list[NearExample]:
-    return [NearExample(str(r["text"]), str(r["intent"]), float(r["similarity"])) for r in rows]
 
 
 @dataclass(frozen=True, slots=True)

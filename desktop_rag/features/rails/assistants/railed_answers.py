@@ -48,7 +48,6 @@ from desktop_rag.features.rails.assistants.rail_names import is_built_in
 from desktop_rag.features.rails.assistants.railed_messages import (
     CheckedSentences,
     found_as_shown,
-    made_message,
     proposal_of,
     railed_message,
 )
@@ -57,7 +56,7 @@ from desktop_rag.features.rails.commands.commands import Commands
 from desktop_rag.features.rails.rail_engine import Rails, transcript
 from desktop_rag.features.rails.rail_events import Confirmation, RailEvent
 from desktop_rag.features.rails.runtime.rail_loop import Conversation, RailTurn
-from desktop_rag.models.ports import ChatTurn, HeardAnswer, Vectors
+from desktop_rag.models.ports import ChatModel, ChatTurn, HeardAnswer, Vectors
 
 # The most that an unsupported statement is worth, however many words it shares.
 _DOUBTFUL = 0.4
@@ -120,14 +119,16 @@ class RailedQuestion:
     @property
     def complete(self) -> Callable[[str], str] | None:
         """Asks the assistant's model; None without one."""
-        return self._complete if self._model else None
+        model = self._model
+        return (lambda prompt: said_by(model, prompt, self.request.cancel)) if model else None
 
-    def _complete(self, prompt: str) -> str:
-        assert self._model
-        heard = HeardAnswer()
-        for delta in self._model.stream([ChatTurn("user", prompt)], self.request.cancel):
-            heard.add(delta)
-        return heard.text
+
+def said_by(model: ChatModel, prompt: str, cancel: Event) -> str:
+    """The whole answer of a model to a prompt."""
+    heard = HeardAnswer()
+    for delta in model.stream([ChatTurn("user", prompt)], cancel):
+        heard.add(delta)
+    return heard.text
 
 
 def checked_once(check: CheckClaim) -> CheckClaim:
@@ -400,7 +401,9 @@ class RailedAnswers:
             blank = replace(blank, state=MessageState.STOPPED)
         made = threaded.made
         if made is not None and made.state is not MessageState.DONE:
-            return made_message(made, threaded.streamed, is_held=is_held)
+            # Without what was not checked.
+            held = {"text": threaded.streamed, "thinking": "", "sources": (), "nearest": ()}
+            return replace(made, **held) if is_held else made
         done = railed_message(
             opened.configuration, events, blank, made, is_model_asked=calls > 0, asked=to_ask,
             retrieved=numbered(asked.retrieved),

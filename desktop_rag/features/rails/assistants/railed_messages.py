@@ -40,13 +40,6 @@ _GIVING_TEXT = frozenset(
 _MASKING = "mask personal data on output"
 
 
-def made_message(made: Message, shown: str, *, is_held: bool) -> Message:
-    """An answer that was stopped or failed, without what was not checked."""
-    if not is_held:
-        return made
-    return replace(made, text=shown, thinking="", sources=(), nearest=())
-
-
 def railed_message(
     configuration: RailsConfiguration,
     events: Sequence[RailEvent],

@@ -46,19 +46,10 @@ def bundled_embeddings() -> "tuple[Embed, Embed]":
 
 def completion(services: "Services") -> Callable[[str], str] | None:
     """The model of the settings; None without one."""
-    from desktop_rag.models.ports import ChatTurn, HeardAnswer
+    from desktop_rag.features.rails.assistants.railed_answers import said_by
 
     model = services.chat.models.main()
-    if model is None:
-        return None
-
-    def complete(prompt: str) -> str:
-        heard = HeardAnswer()
-        for delta in model.stream([ChatTurn("user", prompt)], Event()):
-            heard.add(delta)
-        return heard.text
-
-    return complete
+    return (lambda prompt: said_by(model, prompt, Event())) if model else None
 
 
 def _support(services: "Services", text: str, passages: Sequence[Passage]) -> float:

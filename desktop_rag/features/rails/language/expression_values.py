@@ -102,9 +102,7 @@ _CONSTANTS = {"true": True, "false": False, "none": None}
 _TEXTS: dict[str, Callable[[str], str]] = {"string": unquoted, "text": str}
 
 
-def _value(  # noqa: C901, PLR0911, PLR0912  one case for each kind
-    node: Expression, context: Mapping[str, Value]
-) -> Value:
+def _value(node: Expression, context: Mapping[str, Value]) -> Value:
     kind, words = (
         str(node.data),
         [str(child) for child in node.children if isinstance(child, Token)],
@@ -134,10 +132,14 @@ def _value(  # noqa: C901, PLR0911, PLR0912  one case for each kind
             [_value(p, context) for p in pair.children if isinstance(p, Tree)] for pair in inner
         ]
         return {str(key): value for key, value in parts}
-    values = [_value(child, context) for child in inner]
+    if kind == "variable":
+        return context.get(words[0][1:])
+    return _computed(kind, words, [_value(child, context) for child in inner])
+
+
+def _computed(kind: str, words: list[str], values: list[Value]) -> Value:
+    """The value of an expression whose parts have these values."""
     match kind:
-        case "variable":
-            return context.get(words[0][1:])
         case "number":
             return float(words[0]) if "." in words[0] else int(words[0][:30])
         case "attribute":

@@ -122,11 +122,11 @@ class Program:
         return {kind: tuple(flows) for kind, flows in found.items()}
 
     @cached_property
-    def actions(self) -> Mapping[str, Place]:
-        """The actions that flows start, each with a flow that does."""
-        return {
-            instruction.action: flow.place
+    def actions(self) -> frozenset[str]:
+        """The actions that flows start."""
+        return frozenset(
+            instruction.action
             for flow in self.flows.values()
             for instruction in flow.instructions
             if isinstance(instruction, Execute)
-        }
+        )

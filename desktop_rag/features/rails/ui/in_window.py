@@ -7,7 +7,6 @@ from PySide6.QtCore import QObject, Slot
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.features.rails.assistants.rail_names import BUILT_IN
-from desktop_rag.ui.foundation.ask_request import UndoOffer
 from desktop_rag.ui.settings.settings_parts import ASSISTANTS, Part, Setting
 from desktop_rag.ui.window.window_pages import CHAT
 
@@ -80,8 +79,6 @@ class _Parts(QObject):
         page.messages.asked.teach_requested.connect(teaching.show_menu)
         teaching.follow(page.sessions.current.model)
         page.sessions.shown.connect(lambda session: teaching.follow(session.model))
-        post = app.bridge.post
-        teaching.taught.connect(lambda notice, undo: post(UndoOffer(notice, undo)))
         titles = {known.name: known.title for known in BUILT_IN}
         page.assistants.rails_title = lambda rails: titles.get(rails) or Path(rails).name
         page.assistants.make_rails_field = self._rails_field

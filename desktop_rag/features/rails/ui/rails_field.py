@@ -12,6 +12,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.features.rails.assistants.rail_names import BUILT_IN
+from desktop_rag.ui.foundation.ask_request import UndoOffer
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line, shortened
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
@@ -135,12 +136,7 @@ _MOST_NAME = 60
 
 
 class Teaching(QObject):
-    """Teaches a question of the chat to a topic of the assistant's rails, if these can be edited.
-
-    `taught` carries a Notice and the undo function.
-    """
-
-    taught = Signal(object, object)
+    """Teaches a question of the chat to a topic of the rails, where these can be edited."""
 
     def __init__(
         self, bridge: Bridge, rails: "Callable[[], AssistantRails]", parent: QWidget
@@ -200,7 +196,7 @@ class Teaching(QObject):
             notice = Notice(
                 tr("“{name}” knows this sentence now.", name=one_line(name)), one_line(question)
             )
-            self.taught.emit(notice, lambda: self._bridge.run(self, undo))
+            self._bridge.post(UndoOffer(notice, lambda: self._bridge.run(self, undo)))
 
         self._bridge.run(self, lambda: self._rails().own.teach(chosen, name, question), offer)
 

@@ -13,6 +13,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.features.schedules.ui.schedule_dialog import ScheduleDialog, cost_in_words
 from desktop_rag.features.schedules.values.scheduled_question import ScheduledQuestion
+from desktop_rag.ui.foundation.ask_request import UndoOffer
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line
 
@@ -116,7 +117,7 @@ class ScheduleActions(QObject):
 
         def offer(_nothing: object) -> None:
             notice = Notice(tr("Deleted “{name}”.", name=one_line(question.name)))
-            self.offered.emit(notice, tr("Undo"), restore)
+            self._bridge.post(UndoOffer(notice, restore))
 
         self._bridge.run(self, lambda: self.questions.delete(question_id), offer)
 
