@@ -29,11 +29,9 @@ class Assistants:
         """`check_rails` raises AppError for rails that an assistant can't use."""
         self._check_rails = check_rails
         self._store = store
+        # Deleted ones are purged when the app starts.
+        self.all, self.purge_deleted = store.all, store.purge_deleted
         self._collections = collections
-
-    def all(self) -> list[Assistant]:
-        """All assistants that are not deleted, by name."""
-        return self._store.all()
 
     def get(self, assistant_id: str) -> Assistant | None:
         """The assistant; None for "" and for a deleted one."""
@@ -87,10 +85,6 @@ class Assistants:
             self._store.put(named)
         else:
             self._store.set_deleted(assistant.assistant_id, False)
-
-    def purge_deleted(self) -> None:
-        """Remove deleted assistants for good. Called when the app starts."""
-        self._store.purge_deleted()
 
     def set_up(self, assistant_id: str, collection_id: str, settings: Settings) -> Setup:
         """The setup of a question to this assistant; "" means none, and all documents.

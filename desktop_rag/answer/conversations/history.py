@@ -19,21 +19,15 @@ class ProgramConversations:
     """Conversations of other programs, by the ids of their tokens; the person's list has none."""
 
     def __init__(self, engine: Engine) -> None:
-        self._store = engine.conversations
-
-    def of(self, keeper: str = "") -> list[Conversation]:
-        """The conversations of a program, or of all programs, the last changed first."""
-        return self._store.kept(keeper)
+        self._store = store = engine.conversations
+        # Those of a program, or of all programs, the last changed first.
+        self.of, self.add = store.kept, store.add_message
 
     def start(self, keeper: str, title: str) -> Conversation:
         """A new, empty conversation."""
         made = self._store.add(title, "")
         self._store.keep(made.conversation_id, keeper)
         return self._store.get(made.conversation_id)
-
-    def add(self, message: Message) -> None:
-        """Store a message at the end of its conversation."""
-        self._store.add_message(message)
 
     def conversation_of(self, message_id: str) -> str:
         """The id of the conversation with this message; "" when there is none."""
@@ -93,10 +87,11 @@ class History:
         self.programs = ProgramConversations(engine)
         self.feedback = FeedbackLog(engine.conversations, rewrites)
         self._opened_at = time.time()
-
-    def all(self) -> list[Conversation]:
-        """All conversations that are not deleted: pinned ones first, then the most recent."""
-        return self._conversations.all()
+        self.all, self.set_pinned = self._conversations.all, self._conversations.set_pinned
+        self.set_feedback = self._conversations.add_feedback
+        # The answers in the person's own words.
+        self.rewritten, self.own_text = rewrites.questions, rewrites.text
+        self.own_file, self.delete_rewrite = rewrites.file_of, rewrites.delete
 
     def titles(self) -> dict[str, str]:
         """The titles of all conversations that are not deleted, by id."""
@@ -129,17 +124,9 @@ class History:
         if title.strip():
             self._conversations.rename(conversation_id, title.strip())
 
-    def rewritten(self) -> list[tuple[str, Path]]:
-        """The questions that the person answered in own words, with the files, the last first."""
-        return self._rewrites.questions()
-
     def keep_for_terminal(self, conversation_id: str) -> None:
         """List it with those of the terminal, until it goes on elsewhere."""
         self._conversations.keep(conversation_id, TERMINAL)
-
-    def set_pinned(self, conversation_id: str, is_pinned: bool) -> None:
-        """Pin the conversation above the others, or unpin it."""
-        self._conversations.set_pinned(conversation_id, is_pinned)
 
     def delete(self, conversation_id: str) -> None:
         """Hide the conversation; it is removed for good at the next start."""
@@ -164,27 +151,11 @@ class History:
         messages = self.messages(conversation_id)
         return self._copy(conversation_id, messages[: _place_of(messages, message_id)])
 
-    def set_feedback(self, message_id: str, feedback: Feedback) -> None:
-        """Store the feedback on an answer and its copies; of several, the last one counts."""
-        self._conversations.add_feedback(message_id, feedback)
-
-    def own_text(self, message: Message) -> str:
-        """The answer as the person rewrote it, or as given, without its citations."""
-        return self._rewrites.text(message)
-
-    def own_file(self, message: Message) -> Path | None:
-        """The file with the person's own version of an answer, which is a source itself."""
-        return self._rewrites.file_of(message)
-
     def rewrite(self, message: Message, text: str) -> Path:
         """Keep the person's own version of an answer; returns its file."""
         messages = self._conversations.messages(message.conversation_id)
         asked = [m.text for m in messages[: _place_of(messages, message.message_id)]]
         return self._rewrites.write(asked[-1] if asked else "", message, text)
-
-    def delete_rewrite(self, message: Message) -> None:
-        """Delete the person's own version of an answer."""
-        self._rewrites.delete(message)
 
     def put_back(self, message: Message, *, in_place_of: str) -> None:
         """Restore an answer in place of its replacement; AppError when that is gone too."""

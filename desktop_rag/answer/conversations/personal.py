@@ -47,6 +47,8 @@ class Memory:
         `own_text` is the person's version of the answer with an id, "" without one.
         """
         self._interactions = interactions
+        self.count, self.newest = interactions.count, interactions.newest
+        self.recall, self.forget_all = interactions.get, interactions.forget_all
         self._own_text = own_text
         self._embedder = embedder
         self._calibration = SimilarityCalibration()
@@ -54,18 +56,6 @@ class Memory:
         self._latest: tuple[str, Vectors] | None = None
 
     # --- for people ------------------------------------------------------------------------------
-
-    def count(self) -> int:
-        """The number of remembered interactions."""
-        return self._interactions.count()
-
-    def newest(self, most: int) -> list[Interaction]:
-        """The latest interactions, newest first."""
-        return self._interactions.newest(most)
-
-    def recall(self, interaction_ids: Sequence[str]) -> list[Interaction]:
-        """The given interactions, without forgotten ones."""
-        return self._interactions.get(interaction_ids)
 
     def forget(self, interaction_id: str) -> None:
         """Remove an interaction for good; its chat stays."""
@@ -75,10 +65,6 @@ class Memory:
         """Undo `forget`."""
         self._interactions.add(interaction)
         self._embed([interaction], Event())
-
-    def forget_all(self) -> None:
-        """Remove all interactions for good."""
-        self._interactions.forget_all()
 
     # --- for answers -----------------------------------------------------------------------------
 

@@ -87,6 +87,7 @@ class SourceFinder:
         """Without an embedder, tokens are estimated."""
         self._retriever = retriever
         self.reader = retriever.reader
+        self.missed, self.every_file = retriever.missed, retriever.documents
         self._documents = documents
         self._embedder = embedder
         self.count_tokens: CountTokens = embedder.count_tokens if embedder else rough_token_counts
@@ -143,10 +144,6 @@ class SourceFinder:
         known = {p.chunk_id for p in found}
         return [*kept, *(p for p in worded if p.chunk_id not in known)][:limit]
 
-    def missed(self, reach: SearchScope) -> tuple[str, ...]:
-        """What of these documents can't be searched now, in sentences for an answer."""
-        return self._retriever.missed(reach)
-
     def incomplete(self, reach: SearchScope, question: str) -> tuple[str, ...]:
         """As `missed`, and what is searched by its words only as yet."""
         return (*self.missed(reach), *self._retriever.not_ready(reach, question))
@@ -164,10 +161,6 @@ class SourceFinder:
         firsts = {passage.document_id: passage for passage in reversed([*best, *every])}
         order = dict.fromkeys(passage.document_id for passage in (*best, *every))
         return [firsts[document_id] for document_id in order][:most]
-
-    def every_file(self, query: Query, most: int, reach: SearchScope = EVERYTHING) -> list[Passage]:
-        """The first passage of each file that may be found, up to `most`, newest first."""
-        return self._retriever.documents(query, most, reach)
 
     def every_attached(self, source_ids: tuple[str, ...], most: int) -> list[Passage]:
         """The first passage of each attached file, and of each document inside one."""
