@@ -2,8 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing
 from queue import Empty, SimpleQueue
 from threading import Event
 
@@ -70,46 +70,37 @@ def generate(
     "" when cancelled: half a text may say something else. A model that can't write by a `schema`
     writes without. AppError when the endpoint fails, or takes longer than `limit_s`.
     """
-    job = ShortJob(cancel, most_chars, limit_s)
-    for delta in model.stream(turns, job.ending, schema=schema):
-        job.hear(delta)
-        if job.is_enough:
-            break
-    return job.text()
+    job = _heard(
+        lambda ending: model.stream(turns, ending, schema=schema), cancel, most_chars, limit_s
+    )
+    while True:
+        try:
+            next(job)
+        except StopIteration as end:
+            return end.value
 
 
-class ShortJob:
-    """One short text as it comes; `ending` is set once it is cancelled or has taken too long."""
-
-    def __init__(self, cancel: Event, most_chars: int, limit_s: float) -> None:
-        until = time.monotonic() + limit_s
-        self.ending = CancelWhen(cancel, lambda: time.monotonic() >= until)
-        self._cancel = cancel
-        self._most_chars = most_chars
-        self._limit_s = limit_s
-        self._heard = HeardAnswer()
-        self._sure_chars = 0
-
-    def hear(self, delta: Delta) -> None:
-        """Add a piece."""
-        self._heard.add(delta)
+def _heard(
+    stream: Callable[[Event], Iterator[Delta]], cancel: Event, most_chars: int, limit_s: float
+) -> Generator[AnswerWaits, None, str]:
+    """The text of a stream, which gets an event that is set once it has taken too long."""
+    until = time.monotonic() + limit_s
+    ending = CancelWhen(cancel, lambda: time.monotonic() >= until)
+    heard, sure_chars = HeardAnswer(), 0
+    for delta in stream(ending):
+        heard.add(delta)
+        if delta.status:
+            yield AnswerWaits(delta.status)
         # What may turn out to be thinking has room of its own.
-        self._sure_chars += 0 if delta.is_thinking or delta.is_unsure else len(delta.text)
-
-    @property
-    def is_enough(self) -> bool:
-        """True when nothing of the rest is needed."""
-        most = self._most_chars + _MOST_THINKING_CHARS
-        return self._sure_chars > self._most_chars or len(self._heard.text) > most
-
-    def text(self) -> str:
-        """The text, "" when cancelled; AppError when it took too long."""
-        if self._cancel.is_set():
-            return ""
-        if self.ending.is_cut:
-            limit = f"A short job was given up after {self._limit_s:.0f} seconds."
-            raise TooSlowError("The model took too long.", limit)
-        return self._heard.text
+        sure_chars += 0 if delta.is_thinking or delta.is_unsure else len(delta.text)
+        if sure_chars > most_chars or len(heard.text) > most_chars + _MOST_THINKING_CHARS:
+            break
+    if cancel.is_set():
+        return ""
+    if ending.is_cut:
+        limit = f"A short job was given up after {limit_s:.0f} seconds."
+        raise TooSlowError("The model took too long.", limit)
+    return heard.text
 
 
 def as_question(line: str) -> str:
@@ -179,15 +170,12 @@ def generate_telling(
     model: ChatModel, turns: Sequence[ChatTurn], cancel: Event, *, most_chars: int
 ) -> Generator[AnswerWaits, None, str]:
     """As `generate`, for a person who waits: tells them while the model is silent."""
-    job = ShortJob(cancel, most_chars, LIMIT_S)
-    with closing(patient_stream(model, turns, job.ending)) as deltas:
-        for delta in deltas:
-            job.hear(delta)
-            if delta.status:
-                yield AnswerWaits(delta.status)
-            if job.is_enough:
-                break
-    return job.text()
+    with ExitStack() as stack:
+
+        def stream(ending: Event) -> Generator[Delta]:
+            return stack.enter_context(closing(patient_stream(model, turns, ending)))
+
+        return (yield from _heard(stream, cancel, most_chars, LIMIT_S))
 
 
 def _told(

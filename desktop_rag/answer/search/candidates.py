@@ -165,18 +165,17 @@ class AnsweringIndex:
 class Candidates:
     """The candidate passages of a search, as arrays of one length.
 
-    `lexical` holds scores by words, `similar` the similarities of whole passages, `near` those that
-    include windows. `is_compared` is 1 for a passage with a vector, 0 for one without a vector yet.
-    `greatest` is an upper bound of the scores by words; `has_all_words` is true when every word of
-    the question occurs in the library. `is_across` is 1 for passages in another language than the
-    question that the multilingual model compares, `is_named` 1 for passages of documents that the
-    question names, else 0. `alike` is the matrix of similarities between passages, NaN where
-    unknown. Similarities are calibrated; see `SimilarityCalibration`.
+    `lexical` holds scores by words, `near` similarities with windows. `is_compared` is 1 for a
+    passage with a vector, 0 for one without a vector yet. `greatest` is an upper bound of the
+    scores by words; `has_all_words` is true when every word of the question occurs in the library.
+    `is_across` is 1 for passages in another language than the question that the multilingual model
+    compares, `is_named` 1 for passages of documents that the question names, else 0. `alike` is the
+    matrix of similarities between passages, NaN where unknown. Similarities are calibrated; see
+    `SimilarityCalibration`.
     """
 
     ids: tuple[int, ...]
     lexical: Scores
-    similar: Scores
     near: Scores
     is_compared: Scores
     greatest: float
@@ -207,7 +206,6 @@ class ModelAnswer:
     """The similarities that one embedder gives, as arrays of one length; see `Candidates`."""
 
     ids: tuple[int, ...]
-    similar: Scores
     near: Scores
     alike: Scores
 
@@ -226,12 +224,8 @@ class CandidateSearch:
         self._lexical = lexical
         self._answering = answering
         self._priority = priority
-        self._names = names
+        self._names, self.named_by = names, names.named_by
         self._calibration = SimilarityCalibration()
-
-    def named_by(self, text: str, scope: Scope) -> tuple[str, ...]:
-        """The ids of the documents whose file names a question has; none for many."""
-        return self._names.named_by(text, scope)
 
     def knows(self, word: str) -> bool:
         """True when an embedder reads the word as one token, as it reads frequent words."""
@@ -339,15 +333,12 @@ class CandidateSearch:
         weights: Weights,
         named: Scope | None,
     ) -> Candidates:
-        similar: dict[int, float] = {}
         near: dict[int, float] = {}
         for answer in reversed(answers):
-            similar |= zip(answer.ids, answer.similar.tolist(), strict=True)
             near |= zip(answer.ids, answer.near.tolist(), strict=True)
         return Candidates(
             ids,
             _array(lexical.get(i, 0.0) for i in ids),
-            _filled(ids, similar),
             _filled(ids, near),
             _array(float(i in near) for i in ids),
             weights.greatest(),
@@ -420,7 +411,7 @@ class _Model:
         windows = rescaled(found.window_similarities, self.unrelated)
         # Not `@`: the threads of BLAS keep spinning for a while after it returns.
         alike = rescaled(np.vecdot(vectors[:, np.newaxis], vectors), self.unrelated)
-        return ModelAnswer(tuple(found.chunk_ids), similar, with_windows(similar, windows), alike)
+        return ModelAnswer(tuple(found.chunk_ids), with_windows(similar, windows), alike)
 
 
 def _is_multilingual(index: AnsweringIndex) -> bool:

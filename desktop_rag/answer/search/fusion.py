@@ -40,18 +40,6 @@ _LEAST_SPREAD = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Signals:
-    """Signals of how far each ranking can be trusted.
-
-    `agreement`: the share of the first passages of both rankings that are the same, from 0, by
-    chance, to 1. `open`: 1 for an open question, else 0.
-    """
-
-    agreement: float
-    open: float
-
-
-@dataclass(frozen=True, slots=True)
 class Logistic:
     """A logistic function of named values, each standardised by its mean and deviation."""
 
@@ -104,26 +92,29 @@ class FusionModel:
         fitted = {f.name: logistic(f.name) for f in fields(cls) if f.name != "company"}
         return cls(company=float(tables["company"]["open"]), **fitted)
 
-    def lexical_weight(self, signals: Signals, count: int, preference: float = 0.5) -> float:
+    def lexical_weight(
+        self, agreed: float, count: int, preference: float = 0.5, *, is_open: bool
+    ) -> float:
         """The weight of the ranking by words among `count` candidates, between 0 and 1.
 
-        `preference` is the person's setting: 0.5 leaves it to the signals, more favours words.
-        Among few candidates the rankings agree by chance, so the usual agreement takes its place.
+        `agreed` is the agreement of both, from 0, by chance, to 1; `is_open` tells an open
+        question. `preference` is the person's setting: 0.5 leaves it to these signals, more favours
+        words. Among few candidates the usual agreement is taken: there they agree by chance.
         """
         usual = self.weight.means["agreement"]
         known = _part_of(count, _COMPARED)
-        agreement = usual + known * (signals.agreement - usual)
-        weight = self.weight({"agreement": agreement, "open": signals.open})
+        agreed = usual + known * (agreed - usual)
+        weight = self.weight({"agreement": agreed, "open": float(is_open)})
         words, meaning = weight * preference, (1 - weight) * (1 - preference)
         return words / (words + meaning)
 
-    def company_weight(self, signals: Signals, count: int) -> float:
+    def company_weight(self, count: int, *, is_open: bool) -> float:
         """The weight of company among `count` candidates, in standard deviations.
 
         The top passages are company only when they lead many others: among three passages, the one
         that differs may well be the right one.
         """
-        return self.company * signals.open * _part_of(count, FIRST)
+        return self.company * is_open * _part_of(count, FIRST)
 
 
 def _part_of(count: int, least: int) -> float:

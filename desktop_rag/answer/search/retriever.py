@@ -24,7 +24,6 @@ from desktop_rag.answer.search.fusion import (
     IRRELEVANT_BELOW,
     FusionModel,
     Scores,
-    Signals,
     agreement,
     best_places,
     company,
@@ -300,12 +299,11 @@ class Retriever:
     def _fused(self, question: SearchQuestion, candidates: Candidates, preference: float) -> Scores:
         """The scores by words, meaning and company, standardised."""
         count = len(candidates.ids)
-        signals = Signals(
-            agreement(candidates.lexical, candidates.near), float(is_open_question(question.text))
-        )
-        weight = self._fusion.lexical_weight(signals, count, preference)
+        is_open = is_open_question(question.text)
+        agreed = agreement(candidates.lexical, candidates.near)
+        weight = self._fusion.lexical_weight(agreed, count, preference, is_open=is_open)
         fused = fuse(shares(candidates), candidates.near, weight)
-        together = self._fusion.company_weight(signals, count)
+        together = self._fusion.company_weight(count, is_open=is_open)
         return standardised(fused) + together * company(fused, candidates.alike)
 
     def _relevance(self, candidates: Candidates) -> dict[int, float]:

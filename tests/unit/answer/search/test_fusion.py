@@ -6,7 +6,6 @@ from desktop_rag.answer.search.fusion import (
     FusionModel,
     Logistic,
     Scores,
-    Signals,
     agreement,
     company,
     fuse,
@@ -16,7 +15,7 @@ from desktop_rag.answer.search.fusion import (
 )
 from desktop_rag.core.paths import resources_dir
 
-CLOSED, OPEN = Signals(agreement=0.2, open=0.0), Signals(agreement=0.2, open=1.0)
+USUAL = 0.2
 UNKNOWN = np.full((2, 2), np.nan)
 
 
@@ -59,26 +58,30 @@ def test_passages_without_a_word_of_the_question_agree_with_nothing() -> None:
 
 
 def test_words_speak_louder_where_both_rankings_agree(model: FusionModel) -> None:
-    weights = [model.lexical_weight(Signals(a, 0.0), FEW) for a in (0.0, 0.2, 0.6)]
+    weights = [model.lexical_weight(a, FEW, is_open=False) for a in (0.0, 0.2, 0.6)]
     assert weights == sorted(set(weights))
 
 
 def test_an_open_question_is_ranked_by_meaning_and_company(model: FusionModel) -> None:
-    assert model.lexical_weight(OPEN, FEW) < 0.2
-    assert model.lexical_weight(CLOSED, FEW) > 0.5
-    assert model.company_weight(CLOSED, FEW) == 0.0
-    assert 0.0 < model.company_weight(OPEN, FEW) == model.company_weight(OPEN, 10 * FEW)
-    assert model.company_weight(OPEN, 5) == 0.0
+    assert model.lexical_weight(USUAL, FEW, is_open=True) < 0.2
+    assert model.lexical_weight(USUAL, FEW, is_open=False) > 0.5
+    assert model.company_weight(FEW, is_open=False) == 0.0
+    assert (
+        0.0
+        < model.company_weight(FEW, is_open=True)
+        == model.company_weight(10 * FEW, is_open=True)
+    )
+    assert model.company_weight(5, is_open=True) == 0.0
 
 
 def test_among_few_passages_agreement_says_nothing(model: FusionModel) -> None:
-    few = [model.lexical_weight(Signals(a, 0.0), 20) for a in (0.0, 1.0)]
-    assert few[0] == few[1] == model.lexical_weight(CLOSED, FEW)
+    few = [model.lexical_weight(a, 20, is_open=False) for a in (0.0, 1.0)]
+    assert few[0] == few[1] == model.lexical_weight(USUAL, FEW, is_open=False)
 
 
 def test_a_signal_far_from_all_that_was_seen_says_no_more(model: FusionModel) -> None:
-    far, further = Signals(30.0, 0.0), Signals(3000.0, 0.0)
-    assert model.lexical_weight(far, FEW) == model.lexical_weight(further, FEW)
+    far, further = (model.lexical_weight(a, FEW, is_open=False) for a in (30.0, 3000.0))
+    assert far == further
 
 
 def test_passages_of_no_vector_give_no_company() -> None:
@@ -99,7 +102,9 @@ def test_a_passage_without_a_vector_has_the_company_of_the_middle() -> None:
 
 
 def test_the_wish_of_the_person_moves_the_balance(model: FusionModel) -> None:
-    weights = [model.lexical_weight(CLOSED, FEW, wish) for wish in (0.0, 0.2, 0.5, 0.8, 1.0)]
+    weights = [
+        model.lexical_weight(USUAL, FEW, wish, is_open=False) for wish in (0.0, 0.2, 0.5, 0.8, 1.0)
+    ]
     assert weights == sorted(set(weights))
     assert (weights[0], weights[-1]) == (0.0, 1.0)
 
