@@ -21,7 +21,7 @@ from desktop_rag.core.paths import resources_dir
 _SAMPLE_BYTES = 3_000
 # Worths are logarithms of likelihood: a letter that is ten times as frequent is worth one more.
 _PERCENT = 1.4
-_STRANGE, _WORD_WORTH = -1.5, 1.0
+_MARK, _STRANGE, _WORD_WORTH = 0.5, -1.5, 1.0
 # Only lines with letters beyond ASCII are looked at, so that rare ones are less rare there.
 _SHARE = 5
 # The frequency falls by e to this from the first letter of an alphabet to the last.
@@ -201,7 +201,8 @@ def _letters_worth(features: _Features, language: _Language) -> float:
 def _worth(letter: str, kind: _Kind, language: _Language) -> float:
     if kind is _Kind.MISPLACED:
         return _STRANGE
-    return language.weights.get(letter, 0.0 if kind is _Kind.SIGN else _STRANGE)
+    unknown = _MARK * (letter in _MARKS) if kind is _Kind.SIGN else _STRANGE
+    return language.weights.get(letter, unknown)
 
 
 # The most frequent characters of Chinese, simplified and traditional, and of Korean.
@@ -232,6 +233,10 @@ _IN_WORD = re.compile(r"(?<=[A-Za-z])[^\0-\x7f]+(?=[A-Za-z])")
 
 
 _PAIRS_SAMPLE = 4_000
+_FIRST_LEVELS = {
+    "gb2312": range(0xB0, 0xD8), "big5": range(0xA4, 0xC7), "euc_jp": range(0xB0, 0xD0),
+    "euc_kr": range(0xB0, 0xC9),
+}  # fmt: skip
 
 
 def fit_in_pairs(text: str) -> float:
@@ -241,9 +246,23 @@ def fit_in_pairs(text: str) -> float:
     kana, hangul, han = (len(block.findall(text)) / total for block in (_KANA, _HANGUL, _HAN))
     strange = (len(_STRANGE_IN_PAIRS.findall(text)) + sum(map(len, _IN_WORD.findall(text)))) / total
     frequent = sum(letter in _FREQUENT for letter in text) / total
+    common = sum(letter in _common() for letter in text) / total
     # Korean of today has hardly any Chinese characters, and no kana at all.
     mixed = kana + han if hangul else 0
-    return 1.2 * kana + 1.5 * frequent - strange - mixed
+    rare = han + hangul - common
+    return 0.4 * common + 1.2 * kana + 1.5 * frequent - 0.8 * rare - strange - mixed
+
+
+@cache
+def _common() -> frozenset[str]:
+    """The characters that the standards of Asia have in their first levels."""
+    pairs = (
+        bytes((high, low)).decode(encoding, "ignore")
+        for encoding, levels in _FIRST_LEVELS.items()
+        for high in levels
+        for low in range(0x40, 0xFF)
+    )
+    return frozenset(letter for pair in pairs for letter in pair if not letter.isascii())
 
 
 @cache

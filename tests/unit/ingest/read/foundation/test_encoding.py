@@ -52,6 +52,12 @@ def test_the_encoding_is_found(text: str, encoding: str) -> None:
     assert decode((text * 3).encode(encoding)) == (text * 3, "")
 
 
+@pytest.mark.parametrize("line", ["札幌倉庫の賃貸借契約", "熊本支店の検収手続"])
+def test_a_line_of_characters_that_are_not_frequent_is_found_among_english(line: str) -> None:
+    text = f"Order sheet, see below\nowner: Nora Field\n{line}\nstatus: closed\n"
+    assert decode(text.encode("cp932")) == (text, "")
+
+
 def test_a_declared_encoding_is_used_if_it_fits() -> None:
     content = "Zwykły tekst: łóżko".encode("iso8859_2")
     assert decode(content, "iso-8859-2")[0] == "Zwykły tekst: łóżko"
