@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QWidget
 
 from desktop_rag.answer.chat import Chat
@@ -19,7 +19,6 @@ from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.ingest.library import Library
 from desktop_rag.ui.chat.chat_session import ChatSession
-from desktop_rag.ui.chat.chat_sessions import ChatSessions
 from desktop_rag.ui.chat.chat_state import ChatState
 from desktop_rag.ui.chat.conversation_actions import ConversationActions
 from desktop_rag.ui.chat.conversation_list import ConversationList, FoundMessages
@@ -46,48 +45,6 @@ from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 # A question waits so long for the words of the first files, then for their meaning.
 _WORDS_S, _MEANING_S = 120.0, 20.0
-
-
-class ChatScope(QObject):
-    """Connects the composer with the current chat's scope, which is that of its last question."""
-
-    def __init__(
-        self,
-        bridge: Bridge,
-        chat: Chat,
-        composer: Composer,
-        sessions: ChatSessions,
-        *,
-        choice: AssistantChoice,
-        empty: EmptyChat,
-    ) -> None:
-        """`choice` has the assistant; `empty` shows the scope in a chat without questions."""
-        super().__init__(composer)
-        self._composer = composer
-        self._sessions = sessions
-        self._empty = empty
-        self._is_showing = False
-        NameFeed(bridge, chat, composer.names)
-        check = ScopeCheck(bridge, chat, composer.scope_bar, lambda: choice.assistant_id)
-        choice.chosen.connect(check.check)
-        composer.assistant_chosen.connect(choice.choose)
-        composer.scope_changed.connect(self._on_scope_changed)
-        sessions.scope_loaded.connect(self._show)
-        sessions.shown.connect(self._show)
-
-    @Slot()
-    def _show(self) -> None:
-        session = self._sessions.current
-        self._is_showing = True
-        self._composer.choose_documents(session.collection_id, session.scope)
-        self._is_showing = False
-
-    @Slot(object)
-    def _on_scope_changed(self, scope: QuestionScope) -> None:
-        self._empty.show_scope(scope)
-        # Kept even before the first question, but only if the person set it.
-        if not self._is_showing:
-            self._sessions.current.scope = scope
 
 
 _MIN_TITLE_PX = 120
@@ -162,6 +119,7 @@ class ChatPage(QWidget):
         self._theme = theme
         self._is_library_empty, self._files = False, 0
         self._endpoint: EndpointSettings | None = None
+        self._is_scope_loading = False
         self._opener = DocumentOpener(bridge, library, theme, self)
         self._state = state
         self.feed, self.sessions, self.overview = state.feed, state.sessions, state.overview
@@ -169,10 +127,6 @@ class ChatPage(QWidget):
         self._memory = MemoryActions(bridge, chat, self)
         self.assistants = AssistantActions(bridge, library, chat, theme, self)
         self._build(library, remembered)
-        self._scope = ChatScope(
-            bridge, chat, self._composer, self.sessions,
-            choice=self.assistants.choice, empty=self._empty,
-        )  # fmt: skip
         self.prompts = PromptActions(bridge, chat, self._composer.prompts, self)
         self._attachments = ChatAttachments(
             bridge, library, chat, self._composer, self.sessions, self._opener,
@@ -290,6 +244,16 @@ class ChatPage(QWidget):
         self.sessions.conversation_stored.connect(self._on_conversation_stored)
         self.sessions.busy_changed.connect(self._composer.set_busy)
         self.sessions.scope_loaded.connect(self._show_model)
+        self.sessions.scope_loaded.connect(self._show_scope)
+        self.sessions.shown.connect(self._show_scope)
+        composer, choice = self._composer, self.assistants.choice
+        NameFeed(self._bridge, self._chat, composer.names)
+        check = ScopeCheck(
+            self._bridge, self._chat, composer.scope_bar, lambda: choice.assistant_id
+        )
+        choice.chosen.connect(check.check)
+        composer.assistant_chosen.connect(choice.choose)
+        composer.scope_changed.connect(self._on_scope_changed)
         self.models.chosen.connect(self._on_model_chosen)
         self.sessions.replaced.connect(
             lambda session, previous, current: self._actions.offer_former_answer(
@@ -424,6 +388,20 @@ class ChatPage(QWidget):
         self._composer.end_editing()
         self._list.choose(session.conversation_id)
         self._show_header()
+
+    @Slot()
+    def _show_scope(self) -> None:
+        """Show what the last question was about."""
+        self._is_scope_loading = True
+        self._composer.choose_documents(self._session.collection_id, self._session.scope)
+        self._is_scope_loading = False
+
+    @Slot(object)
+    def _on_scope_changed(self, scope: QuestionScope) -> None:
+        self._empty.show_scope(scope)
+        # Kept even before the first question, but only if the person set it.
+        if not self._is_scope_loading:
+            self._session.scope = scope
 
     def _show_header(self) -> None:
         conversation = self._session.conversation

@@ -30,7 +30,7 @@ from shiboken6 import isValid
 from desktop_rag.core.conversation import Conversation, Role
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.markup.formulas import without_formulas
-from desktop_rag.ui.chat.conversation_model import ConversationFilter, ConversationModel, group_of
+from desktop_rag.ui.chat.conversation_model import ConversationModel, group_of, title_of
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
@@ -127,8 +127,7 @@ class ConversationList(QWidget):
         self._current_id = ""
         self._found_ids: frozenset[str] = frozenset()
         self._model = ConversationModel(theme, self)
-        self._filtered = ConversationFilter(self)
-        self._filtered.setSourceModel(self._model)
+        self._conversations: Sequence[Conversation] = ()
         self._build()
         self._connect()
 
@@ -150,7 +149,7 @@ class ConversationList(QWidget):
         self._view = QListView()
         self._view.setObjectName("conversations")
         self._view.setAccessibleName(tr("Chats"))
-        self._view.setModel(self._filtered)
+        self._view.setModel(self._model)
         self._view.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
         self._view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self._view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -191,7 +190,19 @@ class ConversationList(QWidget):
 
     def show_conversations(self, conversations: Sequence[Conversation]) -> None:
         """Show these conversations; the selection is kept."""
-        self._model.show(conversations)
+        self._conversations = conversations
+        self._show()
+
+    def _show(self) -> None:
+        """Show those with the search text in their titles, or in one of their messages."""
+        text = self._search.text().strip().casefold()
+        self._model.show(
+            [
+                each
+                for each in self._conversations
+                if text in title_of(each).casefold() or each.conversation_id in self._found_ids
+            ]
+        )
         self.choose(self._current_id)
 
     def choose(self, conversation_id: str) -> None:
@@ -202,7 +213,7 @@ class ConversationList(QWidget):
             self._view.clearSelection()
             self._view.setCurrentIndex(QModelIndex())
             return
-        self._view.setCurrentIndex(self._filtered.mapFromSource(self._model.index(row, 0)))
+        self._view.setCurrentIndex(self._model.index(row, 0))
 
     def words_found_in(self, conversation: Conversation) -> str:
         """The words of the search, if they are in a message of this conversation; else ""."""
@@ -225,8 +236,7 @@ class ConversationList(QWidget):
         """Show the matches in messages too, unless the search text has changed since."""
         if text == self._search.text().strip():
             self._found_ids = ids
-            self._filtered.set_search(text, ids)
-            self.choose(self._current_id)
+            self._show()
 
     @Slot()
     def delete_current(self) -> None:
@@ -242,7 +252,7 @@ class ConversationList(QWidget):
     def _on_search_changed(self, text: str) -> None:
         # Titles match at once, messages once they were searched.
         self._found_ids = frozenset()
-        self._filtered.set_search(text)
+        self._show()
         if wanted := text.strip():
             self.search_requested.emit(wanted)
 

@@ -1,17 +1,10 @@
-"""The Qt models of the conversation list: all conversations, and the filtered ones. Qt thread."""
+"""The Qt model of the conversation list. Qt thread."""
 
 from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from PySide6.QtCore import (
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    QSortFilterProxyModel,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from desktop_rag.core.conversation import TERMINAL, Conversation
 from desktop_rag.core.language.translation import tr
@@ -85,23 +78,3 @@ class ConversationModel(RowsModel[Conversation]):
         """The row of a conversation, or -1."""
         ids = [c.conversation_id for c in self._rows]
         return ids.index(conversation_id) if conversation_id in ids else -1
-
-
-class ConversationFilter(QSortFilterProxyModel):
-    """Keeps conversations whose title, or one of whose messages, contains the search text."""
-
-    def __init__(self, parent: QObject) -> None:
-        super().__init__(parent)
-        self._text = ""
-        self._ids: frozenset[str] = frozenset()
-
-    def set_search(self, text: str, ids: frozenset[str] = frozenset()) -> None:
-        """Filter by `text`; `ids` are conversations with it in a message."""
-        self._text, self._ids = text.strip().casefold(), ids
-        self.invalidate()
-
-    def filterAcceptsRow(self, row: int, parent: _Index) -> bool:
-        index = self.sourceModel().index(row, 0, parent)
-        conversation: Conversation = index.data(ConversationModel.RowRole)
-        is_titled = self._text in title_of(conversation).casefold()
-        return is_titled or conversation.conversation_id in self._ids
