@@ -6,7 +6,6 @@ both, and no negation, condition or other subject may lie between them.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise, zip_longest
@@ -239,10 +238,8 @@ def _is_missing(token: ClaimToken, unit: Unit, text: str) -> bool:
 
 def is_said(found: Match, claim_words: frozenset[str]) -> bool:
     """True when the words of a claim have the roles in the unit that the claim gives them."""
-    if not _is_as_free(found, claim_words):
+    if found.unit.kind is UnitKind.ROW or not _is_as_free(found, claim_words):
         return False
-    if found.unit.kind is UnitKind.ROW:
-        return _is_in_column(found)
     if found.unit.kind is UnitKind.SENTENCE and not _has_its_order(found, claim_words):
         return False
     return (
@@ -257,8 +254,6 @@ def is_said(found: Match, claim_words: frozenset[str]) -> bool:
 def _is_above(token: ClaimToken, unit: Unit) -> bool:
     if token.role is TokenRole.NEGATION:
         return False
-    if any(are_same(token, head) for head in unit.head):
-        return True
     is_figure = token.role is TokenRole.NUMBER and not _YEAR.fullmatch(token.stem)
     return token.stem in unit.above and not is_figure
 
@@ -400,43 +395,6 @@ def _is_whole_above(found: Match) -> bool:
         if any(found.is_content(place) and place not in matched for place in range(first, last)):
             return False
     return True
-
-
-def _is_in_column(found: Match) -> bool:
-    """True when what a claim takes from a row is in the columns whose heads it names."""
-    unit = found.unit
-    behind = [_columns_behind(found.text, token.start, unit) for token in unit.tokens]
-    columns = {place: behind[place] for place in found.places}
-    label = max(behind)
-    taken = {column for column in columns.values() if column != label}
-    heads = Counter(
-        _separators(found.text[head.start : unit.head_bounds[1]])
-        for phrase in found.outside
-        for head in unit.head
-        if are_same(phrase.token, head)
-    )
-    # Of "Q1 2025" and "Q1 2024", the one with most of the words is meant.
-    most = max(heads.values(), default=0)
-    named = {column for column, count in heads.items() if count == most} - {label}
-    if label not in columns.values():
-        return False
-    if named:
-        return bool(taken) and taken <= named
-    numbers = [t for t in unit.tokens if t.role is TokenRole.NUMBER]
-    takes_number = any(unit.tokens[place].role is TokenRole.NUMBER for place in columns)
-    return bool(taken) and not (takes_number and len(numbers) > 1)
-
-
-def _columns_behind(text: str, start: int, unit: Unit) -> int:
-    end = text.find("\n", unit.end)
-    return _separators(text[start : len(text) if end < 0 else end])
-
-
-def _separators(written: str) -> int:
-    written = written.strip()
-    if "|" in written:
-        return written.strip("|").count("|")
-    return sum(1 for part in written.replace("\t", "   ").split("   ") if part.strip()) - 1
 
 
 Span = tuple[int, int]

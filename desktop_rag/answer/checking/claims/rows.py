@@ -29,7 +29,9 @@ from desktop_rag.core.language.languages import function_words
 
 _BETWEEN_CELLS = regex.compile(r"\t+| {2,}")
 _RULE = regex.compile(r"[\s|:+=–—-]*")
-_LEAST_ROWS, _LINES_ABOVE = 3, 3
+# Two lines with wide gaps may be anything; with bars or tabs they are a head and a row.
+_DRAWN = regex.compile(r"[|\t]")
+_LEAST_DRAWN, _LEAST_ROWS, _LINES_ABOVE = 2, 3, 3
 _MOST_WAYS = 120
 _LIMITS = frozenset(("before", "after", "until", "bis", "under", "without", "against"))
 
@@ -79,7 +81,9 @@ def tables_of(text: str) -> list[Table]:
         if len(cells) > 1:
             rows.append(Row(start, start + len(line), cells))
         elif not (line.strip() and _RULE.fullmatch(line)):
-            found += [_table(rows, text)] if len(rows) >= _LEAST_ROWS else []
+            is_drawn = bool(rows) and _DRAWN.search(text, rows[0].start, rows[0].end)
+            least = _LEAST_DRAWN if is_drawn else _LEAST_ROWS
+            found += [_table(rows, text)] if len(rows) >= least else []
             rows = []
         start += len(line) + 1
     return found

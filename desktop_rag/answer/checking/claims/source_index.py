@@ -58,8 +58,7 @@ class UnitKind(Enum):
 class Unit:
     """The tokens of one unit at [start, end) of its source.
 
-    `above`: the stems of its heading, of the title and of what leads it in. `head`: of a row, the
-    tokens of the table's head, which is at [start, end) of `head_bounds`.
+    `above`: the stems of its heading, of the title and of what leads it in.
     """
 
     kind: UnitKind
@@ -67,19 +66,16 @@ class Unit:
     end: int
     tokens: Sequence[ClaimToken]
     above: frozenset[str]
-    head: Sequence[ClaimToken] = ()
-    head_bounds: tuple[int, int] = (0, 0)
 
     @cached_property
     def stems(self) -> frozenset[str]:
-        """The stems of the unit, of its head, and of what stands above it."""
-        own = (token.stem for token in (*self.tokens, *self.head))
-        return frozenset(own) | self.above
+        """The stems of the unit and of what stands above it."""
+        return frozenset(token.stem for token in self.tokens) | self.above
 
     @cached_property
     def beginnings(self) -> frozenset[str]:
-        """The first letters of the words of the unit and its head."""
-        return frozenset(token.word[:LEAST_EQUAL] for token in (*self.tokens, *self.head))
+        """The first letters of the words of the unit."""
+        return frozenset(token.word[:LEAST_EQUAL] for token in self.tokens)
 
 
 def units_of(text: str, sentences: Sequence[Sequence[ClaimToken]]) -> Iterator[Unit]:
@@ -97,9 +93,7 @@ def units_of(text: str, sentences: Sequence[Sequence[ClaimToken]]) -> Iterator[U
                 # A heading may state something too.
                 yield Unit(kind, part[0].start, part[-1].end, part, above.title)
                 continue
-            stems = above.stems_for(written)
-            head, bounds = above.head_for(kind, part, (start, end), written)
-            yield Unit(kind, part[0].start, part[-1].end, part, stems, head, bounds)
+            yield Unit(kind, part[0].start, part[-1].end, part, above.stems_for(written))
             above.passed(part, written, kind)
 
 
@@ -111,8 +105,6 @@ class _Above:
         self._heading: frozenset[str] = frozenset()
         self._lead: frozenset[str] = frozenset()
         self._subject: frozenset[str] = frozenset()
-        self._head: Sequence[ClaimToken] = ()
-        self._head_bounds = (0, 0)
         self._is_first = True
 
     def heading(self, part: Sequence[ClaimToken], text: str) -> None:
@@ -120,23 +112,11 @@ class _Above:
         if self._is_first:
             self.title = stems
         self._heading, self._lead, self._subject = stems, frozenset(), frozenset()
-        self._head, self._is_first = (), False
+        self._is_first = False
 
     def stems_for(self, written: str) -> frozenset[str]:
         subject = self._subject if _PRONOUN.match(written) else frozenset[str]()
         return self.title | self._heading | self._lead | subject
-
-    def head_for(
-        self, kind: UnitKind, part: Sequence[ClaimToken], bounds: tuple[int, int], written: str
-    ) -> tuple[Sequence[ClaimToken], tuple[int, int]]:
-        """The head above a row; the first row is a head."""
-        if kind is not UnitKind.ROW:
-            self._head = ()
-        elif not self._head:
-            self._head, self._head_bounds = part, bounds
-        else:
-            return self._head, self._head_bounds
-        return (), (0, 0)
 
     def passed(self, part: Sequence[ClaimToken], written: str, kind: UnitKind) -> None:
         self._is_first = False

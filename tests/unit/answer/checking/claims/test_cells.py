@@ -41,14 +41,13 @@ RIGHT = [
     (SPACES, "Net income amounted to 104 million in Q1 2025."),
     (SPACES, "In Q1 2024 the cost of sales was $481 million."),
 ]
-# Of one row below its head, and a row alone.
+# Of one row below its head.
 SMALL = [
     ("Place\tOpens\tCloses\nLibrary\t09:00\t18:00\n", "The library closes at 18:00."),
     (
         "| Tool | Owner |\n|---|---|\n| Lathe | Mara Lind |\n",
         "The owner of the lathe is Mara Lind.",
     ),
-    ("| Lathe | Mara Lind | 450 |\n", "The lathe costs 450."),
 ]
 WRONG = [
     (DATES, "R-17 is dated 11 April 2025.", "2025-04-10"),
@@ -61,6 +60,7 @@ UNSURE = [
     (PIPES, "With 910 thousand euros the South had the highest revenue in 2024."),
     (PIPES, "The revenue of the South in 2024 was not 620 thousand euros."),
     (SPACES, "Revenue was 812 million in Q1 2025, up from 765 million a year earlier."),
+    ("| Lathe | Mara Lind | 450 |\n", "The lathe costs 450."),
 ]
 
 
