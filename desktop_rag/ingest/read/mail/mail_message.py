@@ -5,7 +5,7 @@ Mailboxes share it. Nothing that a message refers to is fetched. Runs in the par
 
 import binascii
 import email
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from email.message import Message
@@ -169,7 +169,7 @@ def _text(part: Message, draft: DocumentDraft) -> str:
                  for name, value in block.items())  # fmt: skip
         return "\n".join(lines)[:_MAX_REPORT_CHARS]
     data = part.get_payload(decode=True)
-    charset = usual_name(_charset(part))
+    charset = usual_name(_said(part.get_content_charset))
     try:
         if not isinstance(data, bytes):
             return ""
@@ -181,9 +181,9 @@ def _text(part: Message, draft: DocumentDraft) -> str:
     except NotTextError:
         draft.warn("A part of the message is no text.")
         return ""
-    if _parameter(part, "format") != "flowed":
+    if _said(part.get_param, "format").lower() != "flowed":
         return text
-    return _flowed(text, is_joined=_parameter(part, "delsp") == "yes")
+    return _flowed(text, is_joined=_said(part.get_param, "delsp").lower() == "yes")
 
 
 def _flowed(text: str, *, is_joined: bool) -> str:
@@ -205,16 +205,10 @@ def _flowed(text: str, *, is_joined: bool) -> str:
     return "\n".join(map("".join, lines))
 
 
-def _parameter(part: Message, name: str) -> str:
+def _said(ask: Callable[..., object], *names: str) -> str:
+    """What a part says of itself, "" where that is damaged."""
     try:
-        return str(part.get_param(name, "")).lower()
-    except _DAMAGE:
-        return ""
-
-
-def _charset(part: Message) -> str:
-    try:
-        return part.get_content_charset() or ""
+        return str(ask(*names) or "")
     except _DAMAGE:
         return ""
 

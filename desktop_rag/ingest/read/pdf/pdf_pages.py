@@ -6,7 +6,7 @@ Native code on foreign bytes; runs in the parser process.
 import ctypes
 import re
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
 from itertools import chain, islice
@@ -162,6 +162,18 @@ class PageText:
     tables: tuple[Run, ...] = ()
 
 
+@dataclass(slots=True)
+class _Around:
+    """What is pinned to a page: files, which become the draft's, the texts of annotations and
+    fields, links that lead out of the file, and what was filled in.
+    """
+
+    draft: DocumentDraft
+    notes: list[str] = field(default_factory=list[str])
+    links: list[Placed] = field(default_factory=list[Placed])
+    fields: list[Placed] = field(default_factory=list[Placed])
+
+
 def pages_of(
     document: "PdfDocument", draft: DocumentDraft, second: SecondReader
 ) -> Iterator[PageText]:
@@ -189,13 +201,11 @@ def _page_text(
     document: "PdfDocument", index: int, draft: DocumentDraft, second: SecondReader
 ) -> PageText:
     """One page. Raises PdfiumError."""
-    notes: list[str] = []
-    links: list[Placed] = []
-    fields: list[Placed] = []
-    page = load_page(document, index, draft, notes, links, fields)
+    around = _Around(draft)
+    page = load_page(document, index, around)
     if off := second.layers_off:
         _leave_out(page, off)
-    text, tables = _text(page, links, fields)
+    text, tables = _text(page, around)
     state = _state(page, text)
     if state is not PageState.TEXT:
         text = second.text(index)
@@ -203,7 +213,7 @@ def _page_text(
     if draft.ocr is not None and state in {PageState.PICTURE, PageState.GARBLED}:
         text, state = _recognised(page, index, draft.ocr, draft) or (text, state)
     page.close()
-    if missing := unseen(notes, text):
+    if missing := unseen(around.notes, text):
         text = "\n".join(filter(None, [text.rstrip(), *missing]))
         state = PageState.TEXT if state is PageState.BLANK else state
     return PageText(text, state, _label(document, index), tables)
@@ -239,23 +249,12 @@ def _layer(mark: object) -> str:
     return said
 
 
-def load_page(
-    document: "PdfDocument",
-    index: int,
-    draft: DocumentDraft | None = None,
-    notes: list[str] | None = None,
-    links: list[Placed] | None = None,
-    fields: list[Placed] | None = None,
-) -> "PdfPage":
-    """A page (from 0) with what was filled in and typed onto it. Raises PdfiumError.
-
-    Files pinned to it become the draft's; `notes` gets the texts of its annotations and fields,
-    `links` those that lead out of the file, `fields` what was filled in.
-    """
+def load_page(document: "PdfDocument", index: int, around: "_Around | None" = None) -> "PdfPage":
+    """A page (from 0) with what was filled in and typed onto it. Raises PdfiumError."""
     import pypdfium2.raw as pdfium
 
     page = document[index]
-    has_fields = _has_fields(page, draft, notes, links, fields)
+    has_fields = _has_fields(page, around)
     if has_fields and pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY):
         # Form values become part of the page once it is loaded again.
         page.close()
@@ -287,9 +286,7 @@ def outline_of(document: "PdfDocument") -> Iterator[tuple[int, int, str]]:
             yield index, bookmark.level + 1, title
 
 
-def _text(
-    page: "PdfPage", links: list[Placed], fields: list[Placed]
-) -> tuple[str, tuple[Run, ...]]:
+def _text(page: "PdfPage", around: _Around) -> tuple[str, tuple[Run, ...]]:
     text_page = page.get_textpage()
     raw = raw_text(text_page)
     glyphs = Glyphs(text_page, raw)
@@ -299,7 +296,7 @@ def _text(
     edits = sorted(
         [
             *raised_digits(glyphs, raw), *spaced_letters(glyphs, raw),
-            *addresses(glyphs, raw, links), *filled_in(glyphs, raw, fields),
+            *addresses(glyphs, raw, around.links), *filled_in(glyphs, raw, around.fields),
             *chain.from_iterable(map(empty_cells, tables)),
         ]
     )  # fmt: skip
@@ -386,13 +383,7 @@ def _label(document: "PdfDocument", index: int) -> str:
     return "" if label == str(index + 1) else label
 
 
-def _has_fields(
-    page: "PdfPage",
-    draft: DocumentDraft | None,
-    notes: list[str] | None,
-    links: list[Placed] | None,
-    fields: list[Placed] | None,
-) -> bool:
+def _has_fields(page: "PdfPage", around: _Around | None) -> bool:
     """True when the page has form fields or typed notes, which hold text of their own."""
     import pypdfium2.raw as pdfium
 
@@ -401,16 +392,22 @@ def _has_fields(
         annotation = pdfium.FPDFPage_GetAnnot(page, index)
         kind = pdfium.FPDFAnnot_GetSubtype(annotation)
         found = found or kind in {pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT}
-        if kind == pdfium.FPDF_ANNOT_FILEATTACHMENT and draft is not None:
-            _attach(pdfium.FPDFAnnot_GetFileAttachment(annotation), page.pdf, draft)
-        if notes is not None:
-            notes.append(note_of(annotation, kind))
-        if links is not None and kind == pdfium.FPDF_ANNOT_LINK:
-            links += _links(annotation, page.pdf)
-        if fields is not None and kind == pdfium.FPDF_ANNOT_WIDGET:
-            fields += _placed(annotation, _box(annotation) or note_of(annotation, kind))
+        if around is not None:
+            _note_down(annotation, kind, page, around)
         pdfium.FPDFPage_CloseAnnot(annotation)
     return found
+
+
+def _note_down(annotation: object, kind: int, page: "PdfPage", around: _Around) -> None:
+    import pypdfium2.raw as pdfium
+
+    around.notes.append(note_of(annotation, kind))
+    if kind == pdfium.FPDF_ANNOT_FILEATTACHMENT:
+        _attach(pdfium.FPDFAnnot_GetFileAttachment(annotation), page.pdf, around.draft)
+    elif kind == pdfium.FPDF_ANNOT_LINK:
+        around.links += _links(annotation, page.pdf)
+    elif kind == pdfium.FPDF_ANNOT_WIDGET:
+        around.fields += _placed(annotation, _box(annotation) or around.notes[-1])
 
 
 def _links(annotation: object, document: "PdfDocument | None") -> Iterator[Placed]:
