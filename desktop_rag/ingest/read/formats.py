@@ -380,6 +380,12 @@ class _Reading:
             return ParsedPart(attachment.name, refusal="the file can't be read: it may be damaged")
 
 
+def refuse_recording(_source: SourceFile, _draft: DocumentDraft) -> str:
+    """Refuse a recording inside another file; one that is a file of its own is transcribed."""
+    hint = "Recordings are transcribed where they are files in a folder of the library."
+    raise Unreadable("unsupported", "Not supported: audio or video", hint)
+
+
 def _unused(name: str, taken: set[str]) -> str:
     """The name, numbered if a file beside it has the same: `report (2).pdf`."""
     path = Path(name)

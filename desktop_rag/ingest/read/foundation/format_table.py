@@ -147,7 +147,7 @@ FORMATS = (
     # Its text comes from a server; this reader is for recordings inside other files.
     Format(
         RECORDING, "recordings", RECORDING_SUFFIXES, "time",
-        f"{_READ}.markup.recording:read", is_transcribed=True,
+        f"{_READ}.formats:refuse_recording", is_transcribed=True,
         signature=Signature(start=RECORDING_START, weak_start=RECORDING_WEAK_START),
     ),
     Format(
@@ -162,7 +162,8 @@ FORMATS = (
         f"{_READ}.markup.markdown:read",
     ),
     Format(
-        MAILBOX, "e-mail", _suffixes(".mbox .mbx"), "message", f"{_READ}.mail.mailbox:read",
+        MAILBOX, "e-mail", _suffixes(".mbox .mbx"), "message",
+        f"{_READ}.mail.mail_message:read_mailbox",
         text_start=re.compile(
             rb"From \S[^\n]* (?:19|20)\d\d[^\n]*\n(?=[A-Za-z][A-Za-z0-9-]*:)"
             # Programs leave out the date, or the sender too.
@@ -176,7 +177,7 @@ FORMATS = (
         f"{_READ}.mail.mail_message:read_web_archive",
     ),
     Format(
-        "winmail.dat", "e-mail", (".tnef",), "message", f"{_READ}.mail.tnef:read",
+        "winmail.dat", "e-mail", (".tnef",), "message", f"{_READ}.mail.outlook:read_winmail",
         signature=Signature(start=re.compile(rb"\x78\x9f\x3e\x22")),
     ),
     Format(

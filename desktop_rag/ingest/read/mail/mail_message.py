@@ -1,24 +1,110 @@
-"""E-mail messages (EML): header lines, the text of the body, attachments as documents of their own.
+"""E-mail messages (EML) and mailboxes (MBOX): header lines, the text of bodies, attached files.
 
-Mailboxes share it. Nothing that a message refers to is fetched. Runs in the parser process.
+Those become documents of their own. A mailbox has a section for each message, also that of Google
+Takeout. Nothing that a message refers to is fetched. Runs in the parser process.
 """
 
 import binascii
 import email
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from email.errors import HeaderParseError
+from email.header import decode_header
 from email.message import Message
+from email.policy import Compat32
 from email.utils import collapse_rfc2231_value
-from itertools import islice
+from itertools import islice, zip_longest
 
-from desktop_rag.core.parsed import Anchor
+from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.text import words
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, LimitReached, one_line
-from desktop_rag.ingest.read.foundation.encoding import DISGUISED, NotTextError, usual_name
+from desktop_rag.ingest.read.foundation.encoding import DISGUISED, NotTextError, decode, usual_name
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.mail.mail_header import BoundedHeaders, field, file_name, repair
 from desktop_rag.ingest.read.markup import web_page
+
+_REPAIRED = {"from", "to", "cc", "subject", "content-type", "content-disposition"}
+_MAX_FIELD_CHARS = 4000
+_MAX_WESTERN_SHARE = 0.25
+_WESTERN = "cp1252"
+_SURROGATES = range(0xDC80, 0xDD00)
+
+
+class BoundedHeaders(Compat32):
+    """Cuts long fields, since parsing one takes time by the square of its length.
+
+    It is the old policy, under which fields are parsed when they are asked for.
+    """
+
+    def header_source_parse(self, sourcelines: Sequence[str]) -> tuple[str, str]:
+        """The name and the value of a field from its lines."""
+        name, value = super().header_source_parse(list(sourcelines))
+        return name, value[:_MAX_FIELD_CHARS]
+
+
+def repair(message: Message) -> None:
+    """Decode raw bytes of other encodings in the header, which the library does not."""
+    damaged = [
+        (name, value)
+        for name, value in message.raw_items()
+        if name.lower() in _REPAIRED and not value.isascii()
+    ]
+    seen: set[str] = set()
+    for name, value in damaged:
+        # Only the first of a name is ever looked at, and that is the one that is replaced.
+        if name.lower() not in seen:
+            seen.add(name.lower())
+            message.replace_header(name, _repaired(value, message))
+
+
+def field(message: Message, name: str) -> str:
+    """A field decoded, "" if it is missing, as it stands if its encoding is unknown."""
+    value = str(message.get(name, ""))
+    if "=?" not in value:
+        return value
+    try:
+        pieces = decode_header(value)
+    except (HeaderParseError, binascii.Error, ValueError):
+        return value
+    return "".join(
+        piece if isinstance(piece, str) else _decoded(piece, charset or "raw-unicode-escape")
+        for piece, charset in pieces
+    )
+
+
+def file_name(written: str) -> str:
+    """The name of an attached file without the path that it had on another computer."""
+    return one_line(written).replace("\\", "/").rpartition("/")[2]
+
+
+def _decoded(data: bytes, charset: str) -> str:
+    try:
+        return data.decode(usual_name(charset))
+    except (LookupError, ValueError):
+        return _readable(data, charset)
+
+
+def _repaired(value: str, message: Message) -> str:
+    strays = sum(ord(char) in _SURROGATES for char in value)
+    if not strays:
+        return value
+    try:
+        declared = message.get_content_charset()
+    except (LookupError, ValueError, TypeError, AttributeError):
+        declared = None
+    # Of a few words only, no guess is as good as that they are Western.
+    is_western = strays < _MAX_WESTERN_SHARE * len(value)
+    charset = declared or (_WESTERN if is_western else "")
+    return _readable(value.encode("utf-8", "surrogateescape"), charset)
+
+
+def _readable(data: bytes, charset: str) -> str:
+    try:
+        return decode(data, usual_name(charset))[0]
+    except NotTextError:
+        return data.decode("utf-8", "replace")
+
 
 _HEADER_FIELDS = ("From", "To", "Cc", "Date", "Subject")
 _MAX_PARTS = 2000
@@ -289,3 +375,47 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
     # The subject is the title already, so headings in the body are not put below it.
     letter.write(draft, Anchor())
     return letter.subject
+
+
+# A message begins at such a line after an empty one, or at the beginning of the file. A field of
+# its header must follow: "From" begins many a sentence, and not every program marks it then.
+_LETTER_BEGINS = re.compile(
+    rb"\A\s*From [^\n]*\n|"
+    rb"(?:(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n(?=>?[A-Za-z0-9-]+:[ \t\r\n]|>From )"
+)
+_QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
+
+
+def read_mailbox(source: SourceFile, draft: DocumentDraft) -> str:
+    """Fill the draft; the title is the name of the file, not the first subject."""
+    count = 0
+    for number, (line, data) in enumerate(_messages(source.data), start=1):
+        try:
+            letter = MailMessage(data)
+        except Unreadable as exc:
+            draft.warn(f"Message {number} was left out: {exc.title}.")
+            continue
+        count += 1
+        if draft.length:
+            draft.add("\n\n")
+        name = letter.subject or f"message {number}"
+        draft.add_heading(1, name)
+        place = Anchor(heading=name, line=line)
+        draft.mark(place)
+        draft.add(f"{name}\n\n")
+        letter.write(draft, place, prefix=f"message {number}{HEADING_SEPARATOR}")
+    if not count:
+        raise Unreadable("damaged", "The file is damaged", "No message in it can be read.")
+    return source.stem
+
+
+def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """(line from 1, bytes without the line that begins it) of each message."""
+    begins = list(_LETTER_BEGINS.finditer(data))
+    line = 1
+    counted = 0
+    for found, following in zip_longest(begins, begins[1:]):
+        line += data.count(b"\n", counted, found.start())
+        counted = found.start()
+        end = following.start() if following else len(data)
+        yield line, _QUOTED_FROM.sub(rb"\1", data[found.end() : end])

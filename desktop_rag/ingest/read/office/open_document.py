@@ -5,7 +5,14 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 
 from desktop_rag.ingest.read.foundation.addresses import behind
-from desktop_rag.ingest.read.foundation.blocks import BlockWriter, counted, is_for_layout
+from desktop_rag.ingest.read.foundation.blocks import (
+    BlockWriter,
+    Slide,
+    SlideWriter,
+    Table,
+    counted,
+    is_for_layout,
+)
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encryption import encrypted_for_good, open_archive
 from desktop_rag.ingest.read.foundation.formulas import mathml
@@ -25,7 +32,6 @@ from desktop_rag.ingest.read.foundation.ooxml import (
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.office.sheet_extras import said_by
-from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter, Table
 
 _TITLE = "Title"
 _MAY_HIDE = {"section", "hidden-text", "hidden-paragraph", "frame", "custom-shape", "g", "rect"}

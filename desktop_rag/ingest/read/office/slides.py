@@ -8,7 +8,13 @@ import re
 from collections.abc import Iterator
 
 from desktop_rag.ingest.read.foundation.addresses import behind
-from desktop_rag.ingest.read.foundation.blocks import counted
+from desktop_rag.ingest.read.foundation.blocks import (
+    Slide,
+    SlideWriter,
+    Table,
+    counted,
+    given_title,
+)
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.formulas import office_math
@@ -28,7 +34,6 @@ from desktop_rag.ingest.read.foundation.ooxml import (
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.office.sheet_extras import chart_lines, said_by
-from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter, Table, given_title
 
 _TITLES = {"title", "ctrTitle"}
 _FOOTERS = {"ftr", "hdr", "dt"}

@@ -4,6 +4,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from desktop_rag.ingest.read.foundation.blocks import Slide, SlideWriter, Table, given_title
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ole import Container
@@ -14,7 +15,6 @@ from desktop_rag.ingest.read.foundation.source_file import (
     too_old,
 )
 from desktop_rag.ingest.read.office.sheet_extras import said_by
-from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter, Table, given_title
 
 DOCUMENT, SLIDE, NOTES = 0x03E8, 0x03EE, 0x03F0
 SLIDE_ATOM, SLIDE_PERSIST = 0x03EF, 0x03F3
