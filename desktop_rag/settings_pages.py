@@ -16,7 +16,7 @@ from desktop_rag.diagnosis.diagnosis import findings
 from desktop_rag.diagnosis.finding import Finding, RepairRequest
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.settings.settings_parts import CARE, PRIVACY, Part, Setting
+from desktop_rag.ui.settings.settings_parts import CARE, PRIVACY, Part, Setting, settings_in
 from desktop_rag.ui.upkeep.activity_page import ActivityPage
 from desktop_rag.ui.upkeep.backup_page import BackupPage
 from desktop_rag.ui.upkeep.health_page import HealthPage
@@ -72,7 +72,8 @@ class SettingsPages:
         """Add all of them, each to its page."""
         add, services = self._window.pages.add_settings_part, self._services
         backup = partial(BackupPage, self._bridge, services.backups, services.snapshots)
-        add(Part(PRIVACY, PRIVACY, self._privacy, words=_PRIVACY_WORDS))
+        kept = settings_in(*self._window.settings_page.privacy_forms)
+        add(Part(PRIVACY, PRIVACY, self._privacy, kept, _PRIVACY_WORDS))
         add(Part(CARE, tr("Health"), self._health, _HEALTH, _HEALTH_WORDS))
         add(Part(CARE, tr("Backup"), backup, _BACKUP, _BACKUP_WORDS))
         add(Part(CARE, tr("Activity"), self._activity, _ACTIVITY, _ACTIVITY_WORDS))
@@ -85,7 +86,8 @@ class SettingsPages:
         return HealthPage(self._bridge, self._theme, diagnose, repair)
 
     def _privacy(self) -> PrivacyPage:
-        page = PrivacyPage(self._bridge, self._services.connections)
+        forms = self._window.settings_page.privacy_forms
+        page = PrivacyPage(self._bridge, self._services.connections, forms)
         page.place_requested.connect(self._window.show_place)
         return page
 

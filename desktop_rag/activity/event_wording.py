@@ -29,6 +29,7 @@ SETTING_NAMES = {
     "answers.checks_claims": tr("Check each sentence against the sources"),
     "answers.model_check": tr("Also check with the model"),
     "answers.hides_unsupported": tr("Hide unsupported answers"),
+    "answers.stores_chats": tr("Store new chats"),
     "answers.suggests_questions": tr("Suggest follow-up questions"),
     "answers.uses_memory": tr("Learn from earlier answers"),
     "activity.is_recorded": tr("Record what the app does"),

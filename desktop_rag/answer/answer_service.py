@@ -214,6 +214,7 @@ class AnswerService:
             request.setup.is_open,
             former.message_id if former else "",
             request.scope if request.scope.is_without_documents else ALL_DOCUMENTS,
+            is_kept=not self._conversations.is_in_memory(request.conversation_id),
         )
 
     def _answer_to(self, question: Message, request: AnswerRequest) -> Message | None:

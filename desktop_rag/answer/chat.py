@@ -235,6 +235,7 @@ class Chat:
         of the conversation. With `may_change`, the person can agree to commands proposed by rails.
         Yields QuestionStored, SourcesFound, ThinkingDelta and TextDelta, and last AnswerDone with
         the stored message; on a full disk that message is not stored (`is_unstored`). Raises
+        Settings may keep a new conversation in memory only: it ends with the app. Raises
         AppError, with nothing stored, when the model does not take the attachments; else only when
         the store fails.
         """
@@ -249,13 +250,15 @@ class Chat:
         history = self._conversations.messages(conversation_id)
         asked = user_message(question, conversation_id, attachments, scope)
         self._conversations.add_message(asked)
-        self._conversations.do(
-            conversation_id, lambda: self.attachments.set(conversation_id, attachments)
-        )
+        is_stored = not self._conversations.is_in_memory(conversation_id)
+        if is_stored:
+            self._conversations.do(
+                conversation_id, lambda: self.attachments.set(conversation_id, attachments)
+            )
         yield QuestionStored(conversation, self._conversations.as_kept(asked))
         setup = _wanted(self._set_up(conversation), scope)
         request = AnswerRequest.of(
-            asked, history, setup, uses_memory=True, may_change=may_change, cancel=cancel
+            asked, history, setup, uses_memory=is_stored, may_change=may_change, cancel=cancel
         )
         yield from self._answer_and_store(replace(request, began_at=began_at))
 
@@ -264,7 +267,9 @@ class Chat:
     ) -> Conversation:
         """The conversation of a question; it remembers what was searched, for a later retry."""
         if not conversation_id:
-            return self._conversations.add(plain_title(question), collection_id, assistant_id)
+            stores = self._settings.answers.stores_chats
+            add = self._conversations.add if stores else self._conversations.add_in_memory
+            return add(plain_title(question), collection_id, assistant_id)
         conversation = self._conversations.get(conversation_id)
         if conversation.kept_by:
             self._conversations.keep(conversation_id, "")
@@ -307,8 +312,8 @@ class Chat:
         if refused := self._refusal(messages[last].attachments, setup):
             raise refused
         request = AnswerRequest.of(
-            messages[last], messages[:last], setup, every_file=every_file, uses_memory=True,
-            may_change=may_change, cancel=cancel,
+            messages[last], messages[:last], setup, every_file=every_file, may_change=may_change,
+            uses_memory=not self._conversations.is_in_memory(conversation_id), cancel=cancel,
         )  # fmt: skip
         request = replace(request, began_at=began_at)
         yield from self._answer_and_store(request, again_to=messages[last])

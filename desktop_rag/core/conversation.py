@@ -356,7 +356,8 @@ class Conversation:
     """A thread of messages. The store keeps the order of the list; `updated_at` is only shown.
 
     The last collection and assistant are remembered, "" for none. `kept_by` is the id of the token
-    of the program it belongs to, "" for the person, whose are those of the TERMINAL too.
+    of the program it belongs to, "" for the person, whose are those of the TERMINAL and in MEMORY
+    too.
     """
 
     conversation_id: str
@@ -370,6 +371,8 @@ class Conversation:
 
 # What keeps the conversations that were begun in a terminal.
 TERMINAL = "terminal"
+# What keeps those that are never stored: they end with the app.
+MEMORY = "memory"
 # In characters.
 LONGEST_TITLE = 60
 

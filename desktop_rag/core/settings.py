@@ -224,13 +224,14 @@ class ModelCheck(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AnswerSettings:
-    """Settings for checking and extending an answer.
+    """Settings for checking, extending and keeping an answer.
 
     `checks_claims` compares its sentences with the sources, on this computer; by `model_check` a
     model reads what words leave open. `hides_unsupported` hides an answer without a supported
     sentence until the person asks to see it. `suggests_questions` proposes follow-up questions,
     with one short request. `asks_few_files` has up to FEW_FILES files read in full when their
     passages don't tell. `uses_memory` stores answers and gives the model similar ones as examples.
+    Without `stores_chats` a new chat ends with the app, and nothing of it is stored or remembered.
     """
 
     checks_claims: bool = True
@@ -239,6 +240,7 @@ class AnswerSettings:
     suggests_questions: bool = True
     asks_few_files: bool = True
     uses_memory: bool = True
+    stores_chats: bool = True
 
 
 class AnswerLength(StrEnum):

@@ -468,6 +468,10 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
         <translation>Chats</translation>
     </message>
     <message>
+        <source>Not stored, ends with the app</source>
+        <translation>Nicht gespeichert, endet mit der App</translation>
+    </message>
+    <message>
         <source>Pinned</source>
         <translation>Angeheftet</translation>
     </message>
@@ -1270,6 +1274,10 @@ Die vollständige Adresse lautet:
         <translation>entfernt</translation>
     </message>
     <message>
+        <source>not read</source>
+        <translation>nicht gelesen</translation>
+    </message>
+    <message>
         <source>state</source>
         <translation>Status</translation>
     </message>
@@ -1972,6 +1980,18 @@ Die vollständige Adresse lautet:
         <translation>Passwort eingeben…</translation>
     </message>
     <message>
+        <source>Scans and pictures have no text until it is recognised: Settings › Documents says how.</source>
+        <translation>Scans und Bilder haben erst Text, wenn er erkannt wird: Wie, steht unter Einstellungen › Dokumente.</translation>
+    </message>
+    <message>
+        <source>Show them</source>
+        <translation>Zeigen</translation>
+    </message>
+    <message>
+        <source>{files} not read: {why}</source>
+        <translation>{files} nicht gelesen: {why}</translation>
+    </message>
+    <message>
         <source>Open the selected encrypted file</source>
         <translation>Ausgewählte verschlüsselte Datei öffnen</translation>
     </message>
@@ -2296,10 +2316,6 @@ Die vollständige Adresse lautet:
         <translation>Unterstützt: {kinds_read}. Sie können Ordner oder Dateien auch hierher ziehen.</translation>
     </message>
     <message>
-        <source>Show {failed:,} failed</source>
-        <translation>{failed:,} fehlgeschlagene anzeigen</translation>
-    </message>
-    <message>
         <source>{name} (documents that this program sends)</source>
         <translation>{name} (Dokumente, die dieses Programm sendet)</translation>
     </message>
@@ -2310,6 +2326,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Source {name}</source>
         <translation>Quelle {name}</translation>
+    </message>
+    <message>
+        <source>Show {unread:,} not read</source>
+        <translation>{unread:,} nicht gelesene zeigen</translation>
     </message>
     <message>
         <source>Show files</source>
@@ -2366,10 +2386,6 @@ Die vollständige Adresse lautet:
     <message>
         <source>Folders</source>
         <translation>Ordner</translation>
-    </message>
-    <message>
-        <source>Overview</source>
-        <translation>Übersicht</translation>
     </message>
     <message>
         <source>Changed today</source>
@@ -2530,38 +2546,6 @@ Die vollständige Adresse lautet:
     <message>
         <source>Select fewer, or ask about their folder.</source>
         <translation>Wählen Sie weniger aus, oder fragen Sie zu ihrem Ordner.</translation>
-    </message>
-    <message>
-        <source>By folder</source>
-        <translation>Nach Ordner</translation>
-    </message>
-    <message>
-        <source>By type</source>
-        <translation>Nach Art</translation>
-    </message>
-    <message>
-        <source>Overview of the library</source>
-        <translation>Übersicht der Bibliothek</translation>
-    </message>
-    <message>
-        <source>{label} in {label2}</source>
-        <translation>{label} ({label2})</translation>
-    </message>
-    <message>
-        <source>other folder</source>
-        <translation>anderer Ordner</translation>
-    </message>
-    <message>
-        <source>other folders</source>
-        <translation>andere Ordner</translation>
-    </message>
-    <message>
-        <source>other type</source>
-        <translation>anderer Typ</translation>
-    </message>
-    <message>
-        <source>other types</source>
-        <translation>andere Arten</translation>
     </message>
     <message>
         <source>Indexing progress</source>
@@ -3648,6 +3632,10 @@ Die Datei bleibt.</translation>
         <translation>Wenige Dateien ganz lesen, wenn Textstellen nicht antworten</translation>
     </message>
     <message>
+        <source>Store new chats</source>
+        <translation>Neue Chats speichern</translation>
+    </message>
+    <message>
         <source>Output price</source>
         <translation>Preis der Ausgabe</translation>
     </message>
@@ -4730,10 +4718,6 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Nichts geschieht, bevor Sie zustimmen.</translation>
     </message>
     <message>
-        <source>They show the model the style of answer you like. Facts come only from the sources, and answers you rated as bad are never used. You can turn this off in Settings, under Answers.</source>
-        <translation>Sie zeigen dem Modell, welche Art von Antworten Sie mögen. Fakten kommen nur aus den Quellen, und schlecht bewertete Antworten werden nie verwendet. Abschalten können Sie das in den Einstellungen unter Antworten.</translation>
-    </message>
-    <message>
         <source>Press 👍 or 👎 below answers, or write your own version.</source>
         <translation>Drücken Sie 👍 oder 👎 unter Antworten, oder schreiben Sie Ihre eigene Fassung.</translation>
     </message>
@@ -4808,6 +4792,10 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     <message>
         <source>Saved: {name}</source>
         <translation>Gespeichert: {name}</translation>
+    </message>
+    <message>
+        <source>They show the model the style of answer you like. Facts come only from the sources, and answers you rated as bad are never used. You can turn this off in Settings, under Privacy.</source>
+        <translation>Sie zeigen dem Modell, welche Art von Antworten Sie mögen. Fakten kommen nur aus den Quellen, und schlecht bewertete Antworten werden nie verwendet. Abschalten können Sie das in den Einstellungen unter Datenschutz.</translation>
     </message>
     <message>
         <source>Deleted</source>
@@ -5580,6 +5568,18 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     <message>
         <source>forget, clear, erase, reset what it learned</source>
         <translation>vergessen, leeren, löschen, Gelerntes zurücksetzen</translation>
+    </message>
+    <message>
+        <source>When off, a new chat is kept in memory only: it ends when you quit the app or delete it, and nothing is learned from it. Chats that are stored already stay until you delete them.</source>
+        <translation>Ausgeschaltet bleibt ein neuer Chat nur im Arbeitsspeicher: Er endet, wenn Sie die App beenden oder ihn löschen, und nichts wird aus ihm gelernt. Schon gespeicherte Chats bleiben, bis Sie sie löschen.</translation>
+    </message>
+    <message>
+        <source>What the app remembers</source>
+        <translation>Was die App sich merkt</translation>
+    </message>
+    <message>
+        <source>stop remembering chats, save chats, chat history, incognito, private chat, temporary chat, forget my questions, don&apos;t save</source>
+        <translation>Chats nicht mehr merken, Chats speichern, Chatverlauf, inkognito, privater Chat, temporärer Chat, meine Fragen vergessen, nicht speichern</translation>
     </message>
     <message>
         <source>An assistant answers with instructions, documents and a model of its own. You choose one above a chat, or with @ in a question.</source>
@@ -6590,8 +6590,8 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>Frage: {question}</translation>
     </message>
     <message>
-        <source>Recording is off. Turn it on under About.</source>
-        <translation>Die Aufzeichnung ist aus. Einschalten können Sie sie auf der Seite „Über“.</translation>
+        <source>Recording is off. Turn it on in Settings, under Privacy.</source>
+        <translation>Die Aufzeichnung ist aus. Einschalten können Sie sie in den Einstellungen unter Datenschutz.</translation>
     </message>
     <message>
         <source>Nothing is recorded yet. Questions, requests to endpoints and changes appear here.</source>
@@ -7216,6 +7216,18 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
     <message>
         <source>As set now, nothing leaves this computer unless you ask for it.</source>
         <translation>Mit den jetzigen Einstellungen verlässt nichts diesen Computer, wenn Sie es nicht verlangen.</translation>
+    </message>
+    <message>
+        <source>Show every connection</source>
+        <translation>Jede Verbindung zeigen</translation>
+    </message>
+    <message>
+        <source>Hide the connections</source>
+        <translation>Verbindungen ausblenden</translation>
+    </message>
+    <message>
+        <source>Leaves this computer</source>
+        <translation>Verlässt diesen Computer</translation>
     </message>
     <message>
         <source>Privacy</source>

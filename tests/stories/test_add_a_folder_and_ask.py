@@ -12,7 +12,7 @@ from tests.stories.conftest import Person
 def test_from_nothing_to_an_answer_with_sources(person: Person, papers: Path) -> None:
     person.sees("Ask your documents")
     person.drops(papers)
-    person.sees("3 files: 2 searchable, 1 failed")
+    person.sees("3 files: 2 searchable, 1 not read")
     person.presses("Ctrl+1")
     person.asks("When is the lamp lit?")
     person.sees("The lamp is lit at dusk by the keeper.")

@@ -58,7 +58,7 @@ def test_an_answer_is_remembered_shown_and_forgotten(asker: Person, server: Chat
 
 
 def test_when_off_the_model_sees_no_earlier_answers(asker: Person, server: ChatServer) -> None:
-    asker.opens_settings("Answers")
+    asker.opens_settings("Privacy")
     asker.sees("1 answer remembered")
     asker.clicks("Learn from earlier answers")
     asker.presses("Ctrl+1")

@@ -17,7 +17,7 @@ def test_it_stands_below_the_answer_and_can_be_removed(
     person.app.services.chat.apply(replace(Settings(), endpoint=server.endpoint()))
     server.answer_to = said_by_files
     person.drops(papers)
-    person.sees("3 files: 2 searchable, 1 failed")
+    person.sees("3 files: 2 searchable, 1 not read")
     person.presses("Ctrl+1")
     person.asks("When is the lamp lit?")
     person.sees("The whole answer")

@@ -63,7 +63,7 @@ def indexed(person: Person, folder: Path) -> Person:
     collection = person.app.services.library.collections.add(WORSE)
     person.app.services.library.sources.add(folder, collection.collection_id)
     person.presses("Ctrl+2")
-    person.sees("4 files: 3 searchable, 1 failed")
+    person.sees("4 files: 3 searchable, 1 not read")
     return person
 
 

@@ -18,7 +18,7 @@ def test_no_answer_is_found_and_the_nearest_passages_are_shown_on_request(
     person: Person, papers: Path
 ) -> None:
     person.drops(papers)
-    person.sees("3 files: 2 searchable, 1 failed")
+    person.sees("3 files: 2 searchable, 1 not read")
     person.presses("Ctrl+1")
     person.asks(OFF_TOPIC)
     person.sees("Nothing in your documents seems to be about this question.")
@@ -33,7 +33,7 @@ def test_a_model_reads_the_few_files_and_finds_nothing(
     person.app.services.chat.apply(replace(Settings(), endpoint=server.endpoint()))
     server.answer = "The sources do not say that."
     person.drops(papers)
-    person.sees("3 files: 2 searchable, 1 failed")
+    person.sees("3 files: 2 searchable, 1 not read")
     person.presses("Ctrl+1")
     person.asks(OFF_TOPIC)
     person.sees("The whole text was read as well.")

@@ -16,7 +16,7 @@ from tests.stories.conftest import Person
 @pytest.mark.everyday
 def test_every_file_is_summarised(person: Person, papers: Path) -> None:
     person.drops(papers)
-    person.sees("3 files: 2 searchable, 1 failed")
+    person.sees("3 files: 2 searchable, 1 not read")
     person.clicks("Folders")
     person.clicks("Summarise papers")
     person.sees("About: papers")
@@ -26,7 +26,7 @@ def test_every_file_is_summarised(person: Person, papers: Path) -> None:
 
 def test_all_documents_are_summarised_from_an_empty_chat(person: Person, papers: Path) -> None:
     person.drops(papers)
-    person.sees("3 files: 2 searchable, 1 failed")
+    person.sees("3 files: 2 searchable, 1 not read")
     person.presses("Ctrl+1")
     person.clicks("Summarise the documents")
     person.sees("Lamp: The lamp is lit at dusk by the keeper.")
@@ -37,7 +37,7 @@ def test_one_file_is_summarised_by_the_model(
 ) -> None:
     person.app.services.chat.apply(replace(Settings(), endpoint=server.endpoint()))
     person.drops(papers)
-    person.sees("3 files: 2 searchable, 1 failed")
+    person.sees("3 files: 2 searchable, 1 not read")
     row = next(n for n, cells in enumerate(person.rows("Files")) if "lamp.md" in cells[0])
     chooses(person, row, "Summarise")
     person.sees("About: lamp.md")

@@ -66,7 +66,7 @@ def test_recording_is_switched_off(person: Person) -> None:
     activity = person.app.services.activity
     person.opens_settings("App")
     person.clicks("Theme: Dark")
-    person.opens_settings("About")
+    person.opens_settings("Privacy")
     person.clicks("Record what the app does")
     person.waits_until(lambda: not person.app.services.recorder.is_on)
     person.app.bridge.post(ERROR)

@@ -1,4 +1,4 @@
-"""The stored conversations: search, rename, pin, copy, export, feedback. Worker threads only."""
+"""The conversations: search, rename, pin, copy, export, feedback. Worker threads only."""
 
 import time
 import uuid
@@ -9,10 +9,19 @@ from pathlib import Path
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Opinion
 from desktop_rag.answer.conversations.conversation_file import export_text, read_conversation
 from desktop_rag.answer.conversations.personal import Rewrites, is_of
-from desktop_rag.answer.conversations.unstored_chats import Conversations
-from desktop_rag.core.conversation import TERMINAL, Conversation, Feedback, Message, Role, SourceRef
+from desktop_rag.answer.conversations.unstored_chats import UnstoredChats
+from desktop_rag.core.conversation import (
+    MEMORY,
+    TERMINAL,
+    Conversation,
+    Feedback,
+    Message,
+    Role,
+    SourceRef,
+)
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.records import ConversationStore
 
 
 class ProgramConversations:
@@ -45,7 +54,7 @@ _OPINIONS = {
 class FeedbackLog:
     """The person's likes, dislikes and rewrites in chats that exist, as events."""
 
-    def __init__(self, conversations: Conversations, rewrites: Rewrites) -> None:
+    def __init__(self, conversations: ConversationStore, rewrites: Rewrites) -> None:
         self._conversations = conversations
         self._rewrites = rewrites
 
@@ -74,13 +83,10 @@ _COPY = "{title} (copy)"
 
 
 class History:
-    """The stored conversations, and the actions on them."""
+    """The conversations, and the actions on them."""
 
-    def __init__(
-        self, engine: Engine, rewrites: Rewrites, conversations: Conversations | None = None
-    ) -> None:
-        """`conversations` are used in place of those of the engine."""
-        self._conversations = conversations or engine.conversations
+    def __init__(self, engine: Engine, rewrites: Rewrites, conversations: UnstoredChats) -> None:
+        self._conversations = conversations
         self._attachments = engine.attachments
         self._documents = engine.documents
         self._rewrites = rewrites
@@ -213,7 +219,9 @@ class History:
     def _copy(self, conversation_id: str, messages: Sequence[Message]) -> Conversation:
         original = self._conversations.get(conversation_id)
         title = _COPY.format(title=original.title)
-        copy = self._conversations.add(title, original.collection_id, original.assistant_id)
+        is_stored = original.kept_by != MEMORY
+        add = self._conversations.add if is_stored else self._conversations.add_in_memory
+        copy = add(title, original.collection_id, original.assistant_id)
         for message in messages:
             fresh = replace(
                 message,
@@ -222,7 +230,7 @@ class History:
                 copy_of=message.copy_of or message.message_id,
             )
             self._conversations.add_message(fresh)
-            if fresh.role is Role.USER:
+            if is_stored and fresh.role is Role.USER:
                 self._attachments.set(copy.conversation_id, fresh.attachments)
         return self._conversations.get(copy.conversation_id)
 

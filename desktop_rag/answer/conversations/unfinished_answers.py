@@ -43,13 +43,17 @@ _HINT = "The app ended while it was being written. Retry writes it again."
 
 @dataclass(frozen=True, slots=True)
 class AnswerStart:
-    """What is known of an answer before its first word; `replaces` is the id of a former one."""
+    """What is known of an answer before its first word; `replaces` is the id of a former one.
+
+    Nothing is saved of one that is not `is_kept`.
+    """
 
     conversation_id: str
     model: str
     is_open: bool
     replaces: str = ""
     scope: QuestionScope = ALL_DOCUMENTS
+    is_kept: bool = True
 
 
 class AnswerKeeper:
@@ -107,7 +111,7 @@ class AnswerKeeper:
                 case _:
                     return
             self._changed.notify_all()
-            if self._thread is None and self._has_news():
+            if self._start.is_kept and self._thread is None and self._has_news():
                 self._thread = threading.Thread(target=self._run, name="answer-keeper", daemon=True)
                 self._thread.start()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from desktop_rag.core.conversation import TERMINAL, Conversation
+from desktop_rag.core.conversation import MEMORY, TERMINAL, Conversation
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.days import day_of, moment_in_words, period_in_words
 from desktop_rag.ui.foundation.theme import Theme
@@ -24,6 +24,8 @@ def title_of(conversation: Conversation) -> str:
 
 def group_of(conversation: Conversation) -> str:
     """The heading of the group that the conversation is in."""
+    if conversation.kept_by == MEMORY:
+        return tr("Not stored, ends with the app")
     if conversation.is_pinned:
         return tr("Pinned")
     if conversation.kept_by == TERMINAL:

@@ -52,6 +52,7 @@ _VALUES = {
     "reading": tr("reading"),
     "searchable by words": tr("searchable by words"),
     "searchable": tr("searchable"),
+    "not read": tr("not read"),
     "skipped": tr("skipped"),
     "failed": tr("failed"),
     "offline": tr("offline"),
@@ -117,32 +118,25 @@ def shortened(text: str, max_chars: int) -> str:
 
 
 def counts_in_words(counts: DocumentCounts) -> str:
-    """`1,998 files: 1,990 searchable, 5 by words only so far, 3 failed`, without zero counts."""
+    """`1,998 files: 1,990 searchable, 5 by words only so far, 3 not read`, without zero counts."""
     if not counts.total:
         return tr("No files yet")
+    of = counts.of
     parts = [
-        f"{number_in_words(counts.of(state))} {words}"
-        for state, words in (
-            (DocumentState.SEARCHABLE, tr("searchable")),
-            (DocumentState.SEARCHABLE_BY_WORDS, tr("by words only so far")),
-            (DocumentState.READING, tr("being read")),
-            (DocumentState.WAITING, tr("waiting")),
-            (DocumentState.FAILED, tr("failed")),
-            (DocumentState.SKIPPED, tr("skipped")),
-            (DocumentState.OFFLINE, tr("offline")),
-            (DocumentState.GONE, tr("missing")),
+        f"{number_in_words(number)} {words}"
+        for number, words in (
+            (of(DocumentState.SEARCHABLE), tr("searchable")),
+            (of(DocumentState.SEARCHABLE_BY_WORDS), tr("by words only so far")),
+            (of(DocumentState.READING), tr("being read")),
+            (of(DocumentState.WAITING), tr("waiting")),
+            (of(DocumentState.FAILED) + of(DocumentState.SKIPPED), tr("not read")),
+            (of(DocumentState.OFFLINE), tr("offline")),
+            (of(DocumentState.GONE), tr("missing")),
         )
-        if counts.of(state)
+        if number
     ]
     total = count_of(counts.total, tr("file"), tr("files"))
     return f"{total}: {', '.join(parts)}"
-
-
-def with_inside(words: str, inside: int) -> str:
-    """The words for some files, with the documents inside them: `2 files, and 3 inside them`."""
-    if not inside:
-        return words
-    return tr("{words}, and {inside:,} inside them", words=words, inside=inside)
 
 
 def value_in_words(value: Enum, *, begins: bool = False) -> str:

@@ -40,6 +40,7 @@ from desktop_rag.ui.library.facets.facet_values import (
     FacetKey,
     FileFilter,
     KeyCounts,
+    StateGroup,
     ValueCounts,
     is_inside,
 )
@@ -319,19 +320,24 @@ class DocumentModel(RowListModel):
             self._admitted.clear()
             self.show_rows(self._ordered)
 
-    def facet_counts(self) -> tuple[ValueCounts, ValueCounts]:
-        """The number of files, and of documents inside files, of each value of each facet.
+    def facet_counts(self) -> ValueCounts:
+        """The number of files of each value of each facet.
 
         Counted among those that the rest of the filter admits: what choosing the value would show.
         """
         found = self._facets
         if self.filter.words:
             found = facet_counts(self._containing(self._ordered))
-        wanted = self.filter
-        return (
-            {facet: wanted.counts(facet, found) for facet in Facet},
-            {facet: wanted.counts(facet, found, inside=True) for facet in Facet},
-        )
+        return {facet: self.filter.counts(facet, found) for facet in Facet}
+
+    def unread(self) -> list[Document]:
+        """The files that failed or were skipped."""
+        rows = self._ordered if any(key[0] == StateGroup.NOT_READ for key in self._facets) else ()
+        return [
+            row.document
+            for row in rows
+            if row.facets[0] == StateGroup.NOT_READ and not is_inside(row.facets)
+        ]
 
     def shown_inside(self) -> int:
         """How many of the shown rows are documents inside files."""

@@ -172,7 +172,7 @@ def cell_text(row: Row, column: int) -> str:
             return value_in_words(document.state, begins=True)
         case Column.REASON:
             # What happened; the tooltip also says what can be done.
-            return one_line(_first_sentence(told(document.reason)))
+            return reason_in_short(document.reason)
         case Column.PASSAGES:
             return number_in_words(document.chunk_count) if document.chunk_count else ""
         case Column.SIZE:
@@ -181,9 +181,11 @@ def cell_text(row: Row, column: int) -> str:
             return moment_in_words(document.indexed_at)
 
 
-def _first_sentence(text: str) -> str:
+def reason_in_short(reason: str) -> str:
+    """The first sentence of a reason, on one line."""
+    text = told(reason)
     start, end = next(iter(sentences(text)), (0, len(text)))
-    return text[start:end].strip()
+    return one_line(text[start:end].strip())
 
 
 def whole_text(row: Row, column: int) -> str:

@@ -1,5 +1,6 @@
 """The documents table with its context menu, its filters, and the line below it. Qt thread."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -28,12 +29,12 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
 from desktop_rag.core.language.translation import count_of, told, tr
+from desktop_rag.core.pictures import TO_HAVE_THEM_READ
 from desktop_rag.ui.foundation.bridge import ClickWatch
 from desktop_rag.ui.foundation.shortcuts import FOCUSED, bind
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import with_inside
 from desktop_rag.ui.library.document_model import DOCUMENT_ROLE, DocumentModel, Index
-from desktop_rag.ui.library.document_rows import Column
+from desktop_rag.ui.library.document_rows import Column, reason_in_short
 from desktop_rag.ui.library.encoding_menu import add_encodings
 from desktop_rag.ui.library.facets.facet_groups import Places, facet_groups
 from desktop_rag.ui.library.facets.facet_list import ActiveFilter, ActiveFilters, FacetList
@@ -44,7 +45,14 @@ from desktop_rag.ui.library.facets.facet_values import (
     folder_value,
     inside_count,
 )
-from desktop_rag.ui.widgets.controls import ElidedLabel, TextButton, add_clear_button
+from desktop_rag.ui.widgets.controls import (
+    Card,
+    ElidedLabel,
+    PlainLabel,
+    TextButton,
+    add_clear_button,
+    set_property,
+)
 from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
@@ -389,7 +397,9 @@ class SelectionBar(QWidget):
         files = count_of(total, tr("file"), tr("files"))
         if shown != total:
             files = tr("{shown:,} of {files}", shown=shown, files=files)
-        words = with_inside(files, inside)
+        words = files
+        if inside:
+            words = tr("{words}, and {inside:,} inside them", words=files, inside=inside)
         self._words.set_full_text(
             tr("{words} · {selected:,} selected", words=words, selected=selected)
             if selected
@@ -413,20 +423,54 @@ def _action(words: str, description: str, then: Callable[[], None]) -> TextButto
     return button
 
 
+_MOST_REASONS = 4
+_SCANS = tr(
+    "Scans and pictures have no text until it is recognised: Settings › Documents says how."
+)
+
+
+class UnreadCard(Card):
+    """Says how many files are not read and why, and what can be done; hidden while there is none.
+
+    `wanted` asks to list them, `retried` to read the failed ones again.
+    """
+
+    wanted = Signal()
+    retried = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, kind="notice", tone="warning")
+        self._words = PlainLabel(wrap=True, selectable=True)
+        set_property(self._words, "on", "warning")
+        self._retry = TextButton(tr("Retry failed"), self, then=self.retried)
+        show = TextButton(tr("Show them"), self, then=self.wanted)
+        horizontal((self._words, 1), self._retry, show, on=self, margins=(12, 8, 12, 8))
+        self.hide()
+
+    def show_files(self, unread: Sequence[Document]) -> None:
+        """Count these by their reasons."""
+        reasons = Counter(reason_in_short(d.reason).rstrip(".") for d in unread)
+        several = [f"{reason} ({n})" for reason, n in reasons.most_common(_MOST_REASONS)]
+        more = ["…"] if len(reasons) > _MOST_REASONS else []
+        files = count_of(len(unread), tr("file"), tr("files"))
+        words = tr("{files} not read: {why}", files=files, why=", ".join([*several, *more]))
+        is_scan = any(TO_HAVE_THEM_READ in d.reason for d in unread)
+        self._words.setText(f"{words}. {_SCANS}" if is_scan else f"{words}.")
+        self._retry.setVisible(any(d.state is DocumentState.FAILED for d in unread))
+        self.setVisible(bool(unread))
+
+
 _TYPING_MS = 150
 # Counts are updated after the table in a turn of their own, and later after other changes.
 _COUNTS_MS = 300
 # The actions offered depend on this many selected rows.
 _MOST_ASKED = 200
 _NARROW_CHARACTERS = 95
-# Files in these states are always shown with their reason.
-_WITH_REASONS = frozenset({StateGroup.FAILED, StateGroup.SKIPPED})
 _WITHOUT_REASON = frozenset({DocumentState.SEARCHABLE, DocumentState.SEARCHABLE_BY_WORDS})
 _HIDDEN_IN = {
     StateGroup.SEARCHABLE: (Column.REASON,),
     StateGroup.IN_PROGRESS: (Column.REASON, Column.PASSAGES, Column.INDEXED),
-    StateGroup.FAILED: (Column.STATE, Column.PASSAGES, Column.INDEXED),
-    StateGroup.SKIPPED: (Column.STATE, Column.PASSAGES, Column.INDEXED),
+    StateGroup.NOT_READ: (Column.PASSAGES, Column.INDEXED),
     StateGroup.EXCLUDED: (Column.STATE, Column.PASSAGES, Column.INDEXED),
 }
 
@@ -486,6 +530,7 @@ class DocumentsPanel(QWidget):
 
     def _build(self) -> None:
         # Created from top to bottom and left to right, which sets the Tab order.
+        self._unread = UnreadCard(self)
         filters = self._build_filters()
         self._facets = FacetList(self._enter_password, self)
         self._active = ActiveFilters(self._theme, self)
@@ -498,7 +543,7 @@ class DocumentsPanel(QWidget):
             (vertical(self._active, (self.table, 1), self._bar, spacing=8), 1),
             spacing=14,
         )
-        vertical(filters, (below, 1), on=self, margins=0, spacing=10)
+        vertical(self._unread, filters, (below, 1), on=self, margins=0, spacing=10)
 
     def _build_filters(self) -> QHBoxLayout:
         self._toggle = TextButton(tr("Filters"), self, kind="toggle", then=self._on_toggle_clicked)
@@ -507,20 +552,13 @@ class DocumentsPanel(QWidget):
         self._text = QLineEdit(self, placeholderText=tr("Filter by name, folder, tag or reason"))
         self._text.setAccessibleName(tr("Filter files"))
         add_clear_button(self._text)
-        self._retry = TextButton(
-            tr("Retry failed"),
-            self,
-            icon="retry:text",
-            theme=self._theme,
-            then=self.retry_failed_requested,
-        )
         self._enter_password = TextButton(tr("Enter password…"), self)
         self._enter_password.setAccessibleDescription(tr("Open the selected encrypted file"))
-        return horizontal(
-            self._toggle, (self._text, 1), self._retry, self._enter_password, spacing=8
-        )
+        return horizontal(self._toggle, (self._text, 1), self._enter_password, spacing=8)
 
     def _connect(self) -> None:
+        self._unread.wanted.connect(lambda: self.show_files(groups=[StateGroup.NOT_READ]))
+        self._unread.retried.connect(self.retry_failed_requested)
         self._text.textChanged.connect(lambda _text: self._typing.start())
         self._typing.timeout.connect(
             lambda: self._apply(replace(self.filter, text=self._text.text()))
@@ -557,7 +595,8 @@ class DocumentsPanel(QWidget):
     def _show_columns(self) -> None:
         """Hide what is the same in all rows, and the reasons where no file has one."""
         states = {StateGroup(value) for value in self.filter.values(Facet.STATE)}
-        kept = (Column.REASON,) if states and states <= _WITH_REASONS else ()
+        # What was not read is always shown with the reason.
+        kept = (Column.REASON,) if states == {StateGroup.NOT_READ} else ()
         each = [set(_HIDDEN_IN.get(state, ())) for state in states]
         hidden = set[Column]().union(*each[:1]).intersection(*each)
         if len(states) > 1:
@@ -592,7 +631,7 @@ class DocumentsPanel(QWidget):
         totals = self._model.totals()
         self._facets.show_groups(facet_groups(self.filter, counts, totals, self._places))
         self._show_selection()
-        self._retry.setVisible(self._model.counts().of(DocumentState.FAILED) > 0)
+        self._unread.show_files(self._model.unread())
 
     def _show_emptiness(self) -> None:
         has_files = bool(self._model.totals())

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QBoxLayout, QWidget
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import counts_in_words, with_inside
+from desktop_rag.ui.foundation.wording import counts_in_words
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import WrappingRow
 from desktop_rag.ui.widgets.form_fields import chips
@@ -157,14 +157,12 @@ class LibraryView(StrEnum):
 
     FILES = "Files"
     FOLDERS = "Folders"
-    OVERVIEW = "Overview"
     TODAY = "Changed today"
 
 
 _VIEWS: Mapping[str, str] = {
     LibraryView.FILES: tr("Files"),
     LibraryView.FOLDERS: tr("Folders"),
-    LibraryView.OVERVIEW: tr("Overview"),
     LibraryView.TODAY: tr("Changed today"),
 }
 
@@ -197,9 +195,9 @@ class LibraryHeader(QWidget):
         for widget in (*self._adding, self._below, self._summary):
             widget.setVisible(is_visible)
 
-    def show_counts(self, counts: DocumentCounts, inside: int) -> None:
-        """Show the numbers of files, and of documents inside files, in words."""
-        self._summary.set_full_text(with_inside(counts_in_words(counts), inside))
+    def show_counts(self, counts: DocumentCounts) -> None:
+        """Show the numbers of files in words."""
+        self._summary.set_full_text(counts_in_words(counts))
 
     def show_paused(self, is_paused: bool) -> None:
         """Offer to resume while indexing is paused, else to pause."""

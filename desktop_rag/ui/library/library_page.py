@@ -48,11 +48,9 @@ from desktop_rag.ui.foundation.wording import cut_line, one_line
 from desktop_rag.ui.library.changes.changes_panel import ChangesPanel
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.documents_panel import DocumentsPanel
-from desktop_rag.ui.library.facets.facet_groups import Places
-from desktop_rag.ui.library.facets.facet_values import FileFilter, StateGroup, inside_count
+from desktop_rag.ui.library.facets.facet_values import StateGroup
 from desktop_rag.ui.library.library_feed import LibraryFeed
 from desktop_rag.ui.library.library_header import FirstRun, LibraryHeader, LibraryView
-from desktop_rag.ui.library.picture.library_picture import LibraryPicture
 from desktop_rag.ui.library.source_actions import SourceActions
 from desktop_rag.ui.library.source_list import SourceList
 from desktop_rag.ui.passwords.password_actions import PasswordActions
@@ -398,12 +396,10 @@ class LibraryPage(QWidget):
         self._views = QStackedWidget(self._reading)
         self._panel = DocumentsPanel(self._theme, self._model, self._views)
         self._list = SourceList(self._theme, self._model, self.header.last_stop, self._views)
-        self._picture = LibraryPicture(self._theme, self._model, self._views)
         self._changes = ChangesPanel(self._bridge, self._library, self._theme, self._views)
         self._widget_of_view: dict[str, QWidget] = {
             LibraryView.FILES: self._panel,
             LibraryView.FOLDERS: self._list,
-            LibraryView.OVERVIEW: self._picture,
             LibraryView.TODAY: self._changes,
             **{name: QWidget() for name in self._unbuilt},
         }
@@ -440,11 +436,7 @@ class LibraryPage(QWidget):
         self.header.rescan_requested.connect(
             lambda: self._bridge.run(self, self._library.sources.rescan)
         )
-        self._model.counts_changed.connect(
-            lambda: self.header.show_counts(
-                self._model.counts(), inside_count(self._model.totals())
-            )
-        )
+        self._model.counts_changed.connect(lambda: self.header.show_counts(self._model.counts()))
         self._actions.changed.connect(self._feed.reload_sources)
         self._feed.scanned.connect(self._list.show_changes)
         self._first_run.folder_requested.connect(self.choose_folder)
@@ -495,7 +487,6 @@ class LibraryPage(QWidget):
         table.view_requested.connect(
             lambda document: self._reading.read_document(document.document_id)
         )
-        self._picture.filter_chosen.connect(self._on_filter_chosen)
         self._changes.read_requested.connect(self._reading.read_document)
         self._panel.retry_failed_requested.connect(self._files.retry_failed)
         table.retry_requested.connect(self._files.read_again)
@@ -516,7 +507,6 @@ class LibraryPage(QWidget):
         names = {collection.collection_id: collection.name for collection in collections}
         self._list.set_sources(sources, names)
         self._panel.set_places(sources, collections)
-        self._picture.set_places(Places(sources, collections))
         self._opening.hide()
         self._content.setVisible(bool(sources))
         self._empty.setVisible(not sources)
@@ -552,17 +542,10 @@ class LibraryPage(QWidget):
         """Make all pending removals at once, because the app ends."""
         self._actions.make_removals()
 
-    def show_failed(self) -> None:
-        """List the failed files of all folders."""
-        self._show_states(StateGroup.FAILED)
-
     def show_unread(self) -> None:
         """List the files of all folders that could not be read or were left out."""
-        self._show_states(StateGroup.FAILED, StateGroup.SKIPPED)
-
-    def _show_states(self, *groups: StateGroup) -> None:
         self.show_view(LibraryView.FILES)
-        self._panel.show_files(groups=groups)
+        self._panel.show_files(groups=[StateGroup.NOT_READ])
 
     @property
     def views(self) -> list[str]:
@@ -578,15 +561,10 @@ class LibraryPage(QWidget):
             put_in_place(self._views, self.views.index(view), self._widget_of_view[view])
         self._views.setCurrentWidget(self._widget_of_view[view])
 
-    @Slot(object)
-    def _on_filter_chosen(self, wanted: FileFilter) -> None:
-        self.show_view(LibraryView.FILES)
-        self._panel.show_filter(wanted)
-
     @Slot(object, bool)
-    def _on_files_requested(self, source: Source, is_failed_only: bool) -> None:
+    def _on_files_requested(self, source: Source, is_unread_only: bool) -> None:
         self.show_view(LibraryView.FILES)
-        self._panel.show_files(source.source_id, [StateGroup.FAILED] if is_failed_only else [])
+        self._panel.show_files(source.source_id, [StateGroup.NOT_READ] if is_unread_only else [])
 
     @Slot(object)
     def _on_document_open_requested(self, document: Document) -> None:

@@ -31,7 +31,7 @@ class FolderActions(QObject):
     open_requested = Signal(object)
     rescan_requested = Signal(object)
     remove_confirmed = Signal(object)
-    # Also True if only the failed files are wanted.
+    # Also True if only the files that are not read are wanted.
     files_requested = Signal(object, bool)
     options_requested = Signal(object)
     summary_requested = Signal(object)
@@ -54,7 +54,7 @@ class FolderCard(Card):
     @property
     def stops(self) -> Sequence[QWidget]:
         """The widgets of the card in Tab order."""
-        return (self._failed, *self._actions, self._keep, self._confirm)
+        return (self._unread, *self._actions, self._keep, self._confirm)
 
     def show_changes(self, summary: ChangeSummary) -> None:
         """Show the result of the last scan."""
@@ -72,9 +72,9 @@ class FolderCard(Card):
         self._state.setVisible(not source.program)
         words = counts_in_words(counts)
         self._counts.set_full_text(f"{one_line(collection)} · {words}" if collection else words)
-        failed = counts.of(DocumentState.FAILED)
-        self._failed.setText(tr("Show {failed:,} failed", failed=failed))
-        self._failed.setVisible(failed > 0)
+        unread = counts.of(DocumentState.FAILED) + counts.of(DocumentState.SKIPPED)
+        self._unread.setText(tr("Show {unread:,} not read", unread=unread))
+        self._unread.setVisible(unread > 0)
         # What can't be opened can be looked for.
         self._open.setVisible(not source.program and (not is_offline or source.links is not None))
         self._open.setEnabled(not is_offline)
@@ -107,10 +107,10 @@ class FolderCard(Card):
         self._state = PlainLabel(scale="small")
         self._counts = ElidedLabel(tone="muted", scale="small")
         self._changes = PlainLabel(tone="muted", scale="small")
-        self._failed = TextButton("", kind="link", then=lambda: self._list_files(True))
+        self._unread = TextButton("", kind="link", then=lambda: self._list_files(True))
         words = vertical(
             self._path,
-            horizontal(self._state, (self._counts, 1), self._changes, self._failed, spacing=10),
+            horizontal(self._state, (self._counts, 1), self._changes, self._unread, spacing=10),
             self._build_actions(name),
             spacing=3,
         )
@@ -181,8 +181,8 @@ class FolderCard(Card):
         self._confirm.setEnabled(False)
         self._asked.remove_confirmed.emit(self.source)
 
-    def _list_files(self, is_failed_only: bool) -> None:
-        self._asked.files_requested.emit(self.source, is_failed_only)
+    def _list_files(self, is_unread_only: bool) -> None:
+        self._asked.files_requested.emit(self.source, is_unread_only)
 
     def _action(self, words: str, name: str, signal: SignalInstance) -> TextButton:
         return _button(words, name, lambda: signal.emit(self.source))

@@ -23,7 +23,7 @@ _MAX_QUESTION_CHARS = 300
 _MAX_ANSWER_CHARS = 280
 _NOTE = tr(
     "They show the model the style of answer you like. Facts come only from the sources, and"
-    " answers you rated as bad are never used. You can turn this off in Settings, under Answers."
+    " answers you rated as bad are never used. You can turn this off in Settings, under Privacy."
 )
 
 

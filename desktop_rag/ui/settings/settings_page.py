@@ -117,11 +117,42 @@ _MEMORY_NOTE = tr(
 )
 
 
-class AnswersForm(ValueForm):
-    """Edits AnswerSettings: checks, suggestions, memory."""
+_CHATS_NOTE = tr(
+    "When off, a new chat is kept in memory only: it ends when you quit the app or delete it, and"
+    " nothing is learned from it. Chats that are stored already stay until you delete them."
+)
 
-    def __init__(self, memory: QWidget) -> None:
-        """`memory` is a widget shown below the memory setting."""
+
+class RememberingForm(ValueForm):
+    """Edits AnswerSettings: what is remembered of chats."""
+
+    def __init__(self, bridge: Bridge, chat: Chat) -> None:
+        super().__init__(tr("What the app remembers"), AnswerSettings())
+        self.add_tick(
+            "stores_chats",
+            tr("Chats"),
+            tr("Store new chats"),
+            words=tr(
+                "stop remembering chats, save chats, chat history, incognito, private chat,"
+                " temporary chat, forget my questions, don't save"
+            ),
+            about=_CHATS_NOTE,
+        )
+        self.add_tick(
+            "uses_memory",
+            tr("Memory"),
+            tr("Learn from earlier answers"),
+            words=tr("remember, learning, history, examples, personalise, likes"),
+            about=_MEMORY_NOTE,
+        )
+        memory = MemoryField(bridge, chat)
+        self.add_row("", memory, words=tr("forget, clear, erase, reset what it learned"))
+
+
+class AnswersForm(ValueForm):
+    """Edits AnswerSettings: checks and suggestions."""
+
+    def __init__(self) -> None:
         super().__init__(tr("Answers"), AnswerSettings())
         self.add_tick(
             "checks_claims",
@@ -147,7 +178,6 @@ class AnswersForm(ValueForm):
         )
         self._of_checks = (*judges.values(), hides)
         self._add_help()
-        self.add_row("", memory, words=tr("forget, clear, erase, reset what it learned"))
 
     def _add_help(self) -> None:
         self.add_tick(
@@ -163,13 +193,6 @@ class AnswersForm(ValueForm):
             tr("Read few files in full when passages don't answer"),
             words=tr("whole files, full text, missed"),
             about=_FEW_NOTE,
-        )
-        self.add_tick(
-            "uses_memory",
-            tr("Memory"),
-            tr("Learn from earlier answers"),
-            words=tr("remember, learning, history, examples, personalise, likes"),
-            about=_MEMORY_NOTE,
         )
 
     def show_value(self, value: AnswerSettings) -> None:
@@ -196,6 +219,7 @@ class AssistantsSection(SettingsSection):
 
 
 WRITTEN = tr("Written answers")
+ABOUT = tr("About")
 # What else people call parts of the settings.
 _MODEL_WORDS = tr("AI, LLM, language model, chat model, endpoint, connect, server, cloud")
 _SPEECH_WORDS = tr("speech to text, dictation, recordings, audio, video, voice, whisper")
@@ -205,7 +229,10 @@ _UNDO_MS = 30_000
 
 
 class SettingsPage(PageList):
-    """Edits Settings; each change creates a new value. `add_part` adds a part beside its own."""
+    """Edits Settings; each change creates a new value. `add_part` adds a part beside its own.
+
+    `privacy_forms` are for the page on privacy.
+    """
 
     shortcuts_requested = Signal()
 
@@ -217,7 +244,7 @@ class SettingsPage(PageList):
         self.own_model_requested = self._models.own_requested
         self._preferences = PreferencesForm()
         self.prompts_requested = self._preferences.prompts_requested
-        self._answers = AnswersForm(MemoryField(bridge, chat))
+        self._answers = AnswersForm()
         self._retrieval = RetrievalForm()
         self._indexing = IndexingForm()
         self._advanced = AdvancedIndexingForm()
@@ -226,12 +253,15 @@ class SettingsPage(PageList):
         self._transcription = TranscriptionForm(bridge, chat)
         self.background = BackgroundForm()
         self._appearance = AppearanceForm()
+        self._remembering = RememberingForm(bridge, chat)
         self._activity = ActivityForm()
+        self.privacy_forms = (self._remembering, self._activity)
         self._about = AboutSection(bridge, home)
         # By the part of the settings that each edits.
         self._forms: tuple[tuple[str, ValueForm], ...] = (
             ("preferences", self._preferences),
             ("answers", self._answers),
+            ("answers", self._remembering),
             ("retrieval", self._retrieval),
             ("index", self._indexing),
             ("index", self._advanced),
@@ -274,7 +304,6 @@ class SettingsPage(PageList):
                 return
 
     def _build(self) -> None:
-        about = (self._about, self._activity)
         for page, name, words, sections in (
             (MODELS, WRITTEN, _MODEL_WORDS, (self._models,)),
             (MODELS, tr("Transcription"), _SPEECH_WORDS, (self._transcription,)),
@@ -282,14 +311,14 @@ class SettingsPage(PageList):
             (DOCUMENTS, DOCUMENTS, tr("files, folders, indexing"), (self._indexing,)),
             (APP, APP, tr("desktop, window"), (self._appearance, self.background)),
             (ASSISTANTS, ASSISTANTS, _ROLE_WORDS, (self._assistants,)),
-            (CARE, tr("About"), tr("info, license"), about),
+            (CARE, ABOUT, tr("info, license"), (self._about,)),
             (ADVANCED, tr("Indexing"), "", (self._advanced,)),
         ):
             part = ScrolledPage(name)
             for section in sections:
                 part.column.addWidget(section)
             found = settings_in(*sections)
-            self.add_part(Part(page, name, part, found, words, is_last=sections is about))
+            self.add_part(Part(page, name, part, found, words, is_last=name == ABOUT))
         self.list_page(ASSISTANTS, is_listed=False)
         self._saved = PlainLabel(tone="muted", wrap=True)
         self._saved.setIndent(8)

@@ -471,7 +471,7 @@ class Presence(QObject):
         facts = self.tray.facts
         if facts.failed or facts.offline:
             self._show_page(LIBRARY)
-            self._window.library_page.show_failed()
+            self._window.library_page.show_unread()
         else:
             self._window.raise_window()
 

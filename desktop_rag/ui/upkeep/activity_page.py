@@ -299,7 +299,7 @@ class ActivityFilters(QWidget):
 
 
 _FORMS = {"Table (*.csv)": "csv", "JSON lines (*.jsonl)": "jsonl"}
-_OFF = tr("Recording is off. Turn it on under About.")
+_OFF = tr("Recording is off. Turn it on in Settings, under Privacy.")
 _NOTHING = tr("Nothing is recorded yet. Questions, requests to endpoints and changes appear here.")
 _NO_MATCH = tr("No events match the filter.")
 _NO_CALLS = tr("No request was sent to an endpoint.")

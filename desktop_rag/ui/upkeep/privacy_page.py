@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QVBoxLayout
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.models.connection_states import Connection, ConnectionState, Place, Reach
@@ -29,14 +29,20 @@ _TONES = {ConnectionState.ON: "accent", ConnectionState.ON_REQUEST: "muted"}
 
 
 class PrivacyPage(ScrolledPage):
-    """Shows every kind of connection; `place_requested` carries where one is switched."""
+    """Shows what leaves the computer now, what is kept, and on request every kind of connection.
+
+    `place_requested` carries where one is switched.
+    """
 
     place_requested = Signal(object)
 
     def __init__(
-        self, bridge: Bridge, find_connections: Callable[[], Sequence[Connection]]
+        self,
+        bridge: Bridge,
+        find_connections: Callable[[], Sequence[Connection]],
+        forms: Sequence[QWidget] = (),
     ) -> None:
-        """`find_connections` runs on a worker thread."""
+        """`find_connections` runs on a worker thread; `forms` set what is kept."""
         super().__init__(tr("Privacy"))
         self._bridge = bridge
         self._find_connections = find_connections
@@ -47,8 +53,17 @@ class PrivacyPage(ScrolledPage):
         self._summary_text = PlainLabel(wrap=True, selectable=True)
         vertical(self._summary_text, on=self._summary, margins=(12, 8, 12, 8))
         self._summary.hide()
-        self._cards: list[Card] = []
+        self._on = vertical(spacing=14)
+        self._every = QWidget()
+        self._cards = vertical(on=self._every, margins=0, spacing=14)
+        self._every.hide()
+        self._unfold = TextButton(tr("Show every connection"), kind="quiet", then=self._on_unfold)
         self.column.addWidget(self._summary)
+        self.column.addLayout(self._on)
+        for form in forms:
+            self.column.addWidget(form)
+        self.column.addWidget(self._unfold, 0, Qt.AlignmentFlag.AlignLeft)
+        self.column.addWidget(self._every)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -59,21 +74,32 @@ class PrivacyPage(ScrolledPage):
         self._job.cancel()
         self._job = self._bridge.run(self, self._find_connections, self._show)
 
+    @Slot()
+    def _on_unfold(self) -> None:
+        is_open = self._every.isHidden()
+        self._every.setVisible(is_open)
+        folds, unfolds = tr("Hide the connections"), tr("Show every connection")
+        self._unfold.setText(folds if is_open else unfolds)
+
     def _show(self, found: Sequence[Connection]) -> None:
-        self._show_summary(found)
+        leaving = [connection for connection in found if connection.leaves_this_computer]
+        self._show_summary(leaving)
         if tuple(found) == self._shown:
             return  # Keeps the focus and the place.
         self._shown = tuple(found)
         self._places.clear()
-        for card in self._cards:
-            self.column.removeWidget(card)
-            card.deleteLater()
-        self._cards = [self._card_of(reach, found) for reach in Reach]
-        for card in self._cards:
-            self.column.addWidget(card)
+        for column in (self._on, self._cards):
+            while item := column.takeAt(0):
+                if card := item.widget():
+                    card.deleteLater()
+        if leaving:
+            self._on.addWidget(self._card_of(tr("Leaves this computer"), "", leaving))
+        for reach in Reach:
+            of_reach = [connection for connection in found if connection.kind.reach is reach]
+            title = value_in_words(reach, begins=True)
+            self._cards.addWidget(self._card_of(title, _INTROS[reach], of_reach))
 
-    def _show_summary(self, found: Sequence[Connection]) -> None:
-        leaving = [connection for connection in found if connection.leaves_this_computer]
+    def _show_summary(self, leaving: Sequence[Connection]) -> None:
         tone = "warning" if leaving else "success"
         text = _ALL_QUIET
         if leaving:
@@ -85,23 +111,21 @@ class PrivacyPage(ScrolledPage):
         self._summary.setAccessibleName(text)
         self._summary.show()
 
-    def _card_of(self, reach: Reach, found: Sequence[Connection]) -> Card:
-        title = value_in_words(reach, begins=True)
+    def _card_of(self, title: str, intro: str, connections: Sequence[Connection]) -> Card:
+        """A card with these connections; without an intro only what each sends is told."""
         card = Card(self)
         card.setAccessibleName(title)
         column = vertical(
-            PlainLabel(title, scale="heading"),
-            PlainLabel(_INTROS[reach], tone="muted", wrap=True),
-            on=card,
-            margins=(18, 16, 18, 18),
-            spacing=14,
+            PlainLabel(title, scale="heading"), on=card, margins=(18, 16, 18, 18), spacing=14
         )
-        for connection in found:
-            if connection.kind.reach is reach:
-                column.addLayout(self._rows_of(connection))
+        if intro:
+            column.addWidget(PlainLabel(intro, tone="muted", wrap=True))
+        for connection in connections:
+            sent = connection.kind.sent
+            column.addLayout(self._rows_of(connection, _details(connection) if intro else sent))
         return card
 
-    def _rows_of(self, connection: Connection) -> QVBoxLayout:
+    def _rows_of(self, connection: Connection, details: str) -> QVBoxLayout:
         kind, state = connection.kind, connection.state
         name = PlainLabel(kind.name)
         name.setObjectName("connectionName")
@@ -116,7 +140,7 @@ class PrivacyPage(ScrolledPage):
         if connection.addresses:
             text = "\n".join(connection.addresses)
             rows.addWidget(PlainLabel(text, wrap=True, selectable=True))
-        rows.addWidget(PlainLabel(_details(connection), tone="muted", scale="small", wrap=True))
+        rows.addWidget(PlainLabel(details, tone="muted", scale="small", wrap=True))
         name.setAccessibleName(f"{kind.name}: {_state_words(connection)}")
         return rows
 

@@ -57,7 +57,7 @@ def test_the_tray_offers_pause_chats_and_what_failed(
 ) -> None:
     person = open_window()
     person.drops(papers)
-    person.sees("1 failed")
+    person.sees("1 not read")
     person.presses("Ctrl+1")
     person.asks("When is the lamp lit?")
     person.sees("Excerpts from your documents")

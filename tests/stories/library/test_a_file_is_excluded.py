@@ -14,13 +14,13 @@ from tests.stories.conftest import Person
 @pytest.mark.everyday
 def test_an_excluded_file_is_undone_and_included_again(person: Person, papers: Path) -> None:
     person.drops(papers)
-    person.sees("3 files: 2 searchable, 1 failed")
+    person.sees("3 files: 2 searchable, 1 not read")
     selects(person, "lamp.md")
     person.clicks("Exclude")
     person.sees("“lamp.md” is excluded.")
     person.waits_until(lambda: cells(person, "lamp.md")[3] == "Excluded by you")
     person.clicks("Undo")
-    person.sees("3 files: 2 searchable, 1 failed")
+    person.sees("3 files: 2 searchable, 1 not read")
     selects(person, "lamp.md")
     QTest.keyClick(table(person), Qt.Key.Key_Delete)
     person.waits_until(lambda: cells(person, "lamp.md")[3] == "Excluded by you")
@@ -33,12 +33,12 @@ def test_an_excluded_file_is_undone_and_included_again(person: Person, papers: P
     selects(person, "lamp.md")
     person.clicks("Include again")
     person.clicks("Clear filters")
-    person.sees("3 files: 2 searchable, 1 failed")
+    person.sees("3 files: 2 searchable, 1 not read")
 
 
 def test_several_files_by_the_context_menu_of_the_keyboard(person: Person, papers: Path) -> None:
     person.drops(papers)
-    person.sees("3 files: 2 searchable, 1 failed")
+    person.sees("3 files: 2 searchable, 1 not read")
     table(person).setFocus()
     table(person).selectAll()
     QTest.keyClick(table(person), Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)
@@ -49,7 +49,7 @@ def test_several_files_by_the_context_menu_of_the_keyboard(person: Person, paper
 
 def test_one_failed_file_is_read_again(person: Person, papers: Path) -> None:
     person.drops(papers)
-    person.sees("3 files: 2 searchable, 1 failed")
+    person.sees("3 files: 2 searchable, 1 not read")
     read_before = indexed_at(person, "broken.pdf")
     selects(person, "broken.pdf")
     QTest.keyClick(table(person), Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
@@ -61,7 +61,7 @@ def test_all_failed_files_are_read_again_and_the_person_is_told(
     person: Person, papers: Path
 ) -> None:
     person.drops(papers)
-    person.sees("3 files: 2 searchable, 1 failed")
+    person.sees("3 files: 2 searchable, 1 not read")
     person.clicks("Retry failed")
     person.sees("1 file is read again.")
     person.sees("0 of 1 file could be read.")

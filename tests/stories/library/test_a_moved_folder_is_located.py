@@ -9,7 +9,7 @@ from tests.stories.conftest import Person
 
 def test_the_folder_is_elsewhere(person: Person, papers: Path, tmp_path: Path) -> None:
     person.drops(papers)
-    person.sees("3 files: 2 searchable, 1 failed")
+    person.sees("3 files: 2 searchable, 1 not read")
     person.clicks("Folders")
     goal = papers.rename(tmp_path / "letters")
     person.clicks("Check papers for changes")
@@ -21,6 +21,6 @@ def test_the_folder_is_elsewhere(person: Person, papers: Path, tmp_path: Path) -
     dialog.reject()
     person.sees(str(goal))
     person.sees("● Watched")
-    person.sees("3 files: 2 searchable, 1 failed")
+    person.sees("3 files: 2 searchable, 1 not read")
     person.clicks("Show files in letters")
     person.waits_until(lambda: {row[1] for row in person.rows("Files")} == {"letters"})

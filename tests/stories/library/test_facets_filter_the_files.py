@@ -10,12 +10,12 @@ def test_what_failed_is_found_in_two_presses(person: Person, papers: Path) -> No
     (papers / "scans").mkdir()
     (papers / "scans" / "old.pdf").write_bytes(b"%PDF-1.4\nalso damaged")
     person.drops(papers)
-    person.sees("4 files: 2 searchable, 2 failed")
-    person.clicks("Failed 2")
+    person.sees("4 files: 2 searchable, 2 not read")
+    person.clicks("Not read 2")
     assert names(person) == ["broken.pdf", "old.pdf"]
     person.clicks("scans 1")
     assert names(person) == ["old.pdf"]
-    person.clicks("Remove the filter State: Failed")
+    person.clicks("Remove the filter State: Not read")
     person.waits_until(lambda: names(person) == ["old.pdf"])
     person.clicks("Clear filters")
     assert names(person) == ["broken.pdf", "fees.csv", "lamp.md", "old.pdf"]
@@ -23,7 +23,7 @@ def test_what_failed_is_found_in_two_presses(person: Person, papers: Path) -> No
 
 def test_words_and_types_go_together(person: Person, papers: Path) -> None:
     person.drops(papers)
-    person.sees("3 files: 2 searchable, 1 failed")
+    person.sees("3 files: 2 searchable, 1 not read")
     person.types("Filter files", "e")
     person.clicks("Spreadsheet 1")
     assert names(person) == ["fees.csv"]
@@ -40,7 +40,7 @@ def test_the_status_line_leads_to_what_was_not_read(person: Person, papers: Path
     person.clicks("Library: 4 files, 2 not read")
     assert names(person) == ["broken.pdf", "song.xyz"]
     assert {cells[Column.STATE] for cells in person.rows("Files")} == {"Failed", "Skipped"}
-    person.sees("State: Skipped")
+    person.sees("State: Not read")
 
 
 def names(person: Person) -> list[str]:

@@ -8,11 +8,11 @@ from tests.stories.conftest import Person
 
 def test_added_changed_removed_and_failed(person: Person, papers: Path) -> None:
     person.drops(papers)
-    person.sees("3 files: 2 searchable, 1 failed")
+    person.sees("3 files: 2 searchable, 1 not read")
     (papers / "lamp.md").write_text("# Lamp\n\nThe lamp is out.")
     (papers / "fees.csv").unlink()
     (papers / "new.md").write_text("# New\n\nA new paper about oil.")
-    person.sees("3 files: 2 searchable, 1 failed")
+    person.sees("3 files: 2 searchable, 1 not read")
     person.clicks("Changed today")
     person.sees("Removed 1")
     person.sees("Changed 1")

@@ -26,7 +26,7 @@ def test_a_recording_is_asked_about(
     folder.mkdir()
     shutil.copy(MEETING, folder)
     person.drops(settled(folder))
-    person.sees("1 skipped")
+    person.sees("1 not read")
 
     person.opens_settings("Transcription")
     person.sees("Without an address, recordings are skipped.")

@@ -18,22 +18,18 @@ from desktop_rag.ui.library.facets.facet_values import (
 )
 
 # Shown even without files, so that the list doesn't jump during indexing.
-_LASTING = (StateGroup.SEARCHABLE, StateGroup.IN_PROGRESS, StateGroup.FAILED)
+_LASTING = (StateGroup.SEARCHABLE, StateGroup.IN_PROGRESS)
 
 
 @dataclass(frozen=True, slots=True)
 class FacetValue:
-    """One value of a facet; `depth` is 1 for a folder inside the one above it.
-
-    `count` is the number of files, and `inside` that of documents inside files.
-    """
+    """One value of a facet with its number of files; `depth` is 1 inside the one above it."""
 
     value: str
     label: str
     count: int
     is_chosen: bool
     depth: int = 0
-    inside: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +78,9 @@ class Places:
 
 
 def facet_groups(
-    shown: FileFilter, counts: tuple[ValueCounts, ValueCounts], totals: KeyCounts, places: Places
+    shown: FileFilter, files: ValueCounts, totals: KeyCounts, places: Places
 ) -> tuple[FacetGroup, ...]:
-    """The facets worth showing: those with more than one value, and those with a chosen one.
-
-    `counts` are those of files, and of documents inside files.
-    """
-    files, inside = counts
+    """The facets worth showing: those with more than one value, and those with a chosen one."""
     existing = {
         facet: {value for key in totals for value in shown.values_of(key, facet)} for facet in Facet
     }
@@ -96,14 +88,7 @@ def facet_groups(
     for facet in Facet:
         chosen = shown.values(facet)
         values = [
-            FacetValue(
-                value,
-                label,
-                files[facet].get(value, 0),
-                value in chosen,
-                depth,
-                inside[facet].get(value, 0),
-            )
+            FacetValue(value, label, files[facet].get(value, 0), value in chosen, depth)
             for value, label, depth in _offered(facet, existing[facet] | chosen, chosen, places)
         ]
         has_choice = len(values) > 1 or (facet is Facet.TAG and values)

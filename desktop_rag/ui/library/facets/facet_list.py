@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QFrame, QScrollArea, QSizePolicy, QWidg
 
 from desktop_rag.core.language.translation import number_in_words, tr
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import literal, value_in_words, with_inside
+from desktop_rag.ui.foundation.wording import literal, value_in_words
 from desktop_rag.ui.library.facets.facet_groups import FacetGroup, FacetValue
 from desktop_rag.ui.library.facets.facet_values import Facet
 from desktop_rag.ui.widgets.controls import (
@@ -38,24 +38,18 @@ class FacetBox(QCheckBox):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._number = PlainLabel("", self, tone="muted", scale="small")
         self._number.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._label = self._words = ""
-        self._has_inside = False
+        self._label = ""
         self.show_value(value)
 
     def show_value(self, value: FacetValue) -> None:
         """Show the count, and whether it is chosen."""
         self._label = value.label
         number = number_in_words(value.count)
-        self._number.setText(
-            f"{number} + {number_in_words(value.inside)}" if value.inside else number
-        )
+        self._number.setText(number)
         self._number.adjustSize()
         self.setChecked(value.is_chosen)
-        is_some = value.count or value.inside or value.is_chosen
-        set_property(self, "tone", "" if is_some else "muted")
-        self._words = with_inside(f"{value.label} {number}", value.inside)
-        self.setAccessibleName(self._words)
-        self._has_inside = value.inside > 0
+        set_property(self, "tone", "" if value.count or value.is_chosen else "muted")
+        self.setAccessibleName(f"{value.label} {number}")
         self._arrange()
 
     def hitButton(self, place: QPoint) -> bool:
@@ -84,8 +78,7 @@ class FacetBox(QCheckBox):
         elide = Qt.TextElideMode.ElideMiddle
         shown = self.fontMetrics().elidedText(self._label, elide, room)
         self.setText(literal(shown))
-        whole = self._label if shown != self._label else ""
-        set_tip(self, self._words if self._has_inside else whole)
+        set_tip(self, self._label if shown != self._label else "")
 
 
 class FacetSection(QWidget):

@@ -15,12 +15,11 @@ from desktop_rag.ui.foundation.document_kinds import kind_of
 
 
 class StateGroup(StrEnum):
-    """The states as people filter by them. A file searchable by words counts as searchable."""
+    """The states as people filter by them: searchable at least by words, failed or skipped."""
 
     SEARCHABLE = "Searchable"
     IN_PROGRESS = "In progress"
-    FAILED = "Failed"
-    SKIPPED = "Skipped"
+    NOT_READ = "Not read"
     EXCLUDED = "Excluded"
     OFFLINE = "Offline"
 
@@ -40,8 +39,8 @@ _GROUP_OF_STATE: Mapping[DocumentState, StateGroup] = {
     DocumentState.SEARCHABLE_BY_WORDS: StateGroup.SEARCHABLE,
     DocumentState.WAITING: StateGroup.IN_PROGRESS,
     DocumentState.READING: StateGroup.IN_PROGRESS,
-    DocumentState.FAILED: StateGroup.FAILED,
-    DocumentState.SKIPPED: StateGroup.SKIPPED,
+    DocumentState.FAILED: StateGroup.NOT_READ,
+    DocumentState.SKIPPED: StateGroup.NOT_READ,
     DocumentState.OFFLINE: StateGroup.OFFLINE,
     DocumentState.GONE: StateGroup.OFFLINE,
 }
@@ -106,11 +105,6 @@ class FileFilter:
         """The words that a file must contain, in lower case."""
         return tuple(self.text.casefold().split())
 
-    @property
-    def is_empty(self) -> bool:
-        """True when every file is shown."""
-        return not self.words and not any(self.chosen.values())
-
     def values(self, facet: Facet) -> frozenset[str]:
         """The chosen values of a facet."""
         return self.chosen.get(facet, frozenset())
@@ -150,14 +144,11 @@ class FileFilter:
         """The keys whose files are shown."""
         return {key for key in keys if self.admits(key)}
 
-    def counts(self, facet: Facet, of_keys: KeyCounts, *, inside: bool = False) -> Counter[str]:
-        """The number of files of each value, among those that the other facets admit.
-
-        With `inside` it is that of the documents inside files, which don't count as files.
-        """
+    def counts(self, facet: Facet, of_keys: KeyCounts) -> Counter[str]:
+        """The number of files of each value, among those that the other facets admit."""
         found: Counter[str] = Counter()
         for key, number in of_keys.items():
-            if number and is_inside(key) is inside and self.admits(key, but=facet):
+            if number and not is_inside(key) and self.admits(key, but=facet):
                 for value in self.values_of(key, facet):
                     found[value] += number
         return found

@@ -6,6 +6,8 @@ import pytest
 
 from desktop_rag.answer.conversations.history import History
 from desktop_rag.answer.conversations.personal import Rewrites
+from desktop_rag.answer.conversations.unstored_chats import UnstoredChats
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Anchor
@@ -17,7 +19,7 @@ SOURCE = SourceRef(1, "d", "/docs/a.md", "A", Anchor(line=3), "passage", 0.5, is
 @pytest.fixture
 def history(engine: Engine, tmp_path: Path) -> History:
     rewrites = Rewrites(tmp_path / "rewrites", lambda _: None)
-    return History(engine, rewrites)
+    return History(engine, rewrites, UnstoredChats(engine.conversations, Changes()))
 
 
 def talk(engine: Engine) -> str:

@@ -17,7 +17,7 @@ def test_counts_leave_out_zeros() -> None:
             DocumentState.GONE: 7,
         }
     )
-    expected = "1,998 files: 1,990 searchable, 5 by words only so far, 3 failed, 7 missing"
+    expected = "1,998 files: 1,990 searchable, 5 by words only so far, 3 not read, 7 missing"
     assert counts_in_words(counts) == expected
 
 

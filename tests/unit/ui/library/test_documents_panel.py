@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.domain import Collection, DocumentState, Source
+from desktop_rag.core.pictures import TO_HAVE_THEM_READ
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.document_rows import Column, make_table
@@ -76,12 +77,12 @@ def chip(panel: DocumentsPanel, name: str) -> FilterChip:
 
 
 def test_facets_count_and_filter(panel: DocumentsPanel, qtbot: QtBot) -> None:
-    counted(panel, qtbot, "Searchable 2", "Failed 1", "PDF 1", "papers 3", "notes 1", "Work 3")
-    assert "Skipped 0" not in offered(panel)
+    counted(panel, qtbot, "Searchable 2", "Not read 1", "PDF 1", "papers 3", "notes 1", "Work 3")
+    assert "Not read 0" not in offered(panel)
     button(panel, "Searchable 2").click()
     assert names(panel) == ["a.md", "b.md"]
     counted(panel, qtbot, "PDF 0", "notes 0", "In progress 1")
-    button(panel, "Failed 1").click()
+    button(panel, "Not read 1").click()
     assert names(panel) == ["a.md", "b.md", "c.pdf"], "values of one facet add up"
     chip(panel, "Remove the filter State: Searchable").click()
     assert names(panel) == ["c.pdf"]
@@ -95,9 +96,9 @@ def test_documents_inside_files_are_told_apart(panel: DocumentsPanel, qtbot: QtB
     assert isinstance(model, DocumentModel)
     attached = make_document("a.md#1", source_id="papers")
     model.apply_changes([replace(attached, parent_id=DOCUMENTS[0].document_id, part="x.md")])
-    counted(panel, qtbot, "Searchable 2, and 1 inside them", "Failed 1")
+    counted(panel, qtbot, "Searchable 2", "Not read 1")
     assert "4 files, and 1 inside them" in texts(panel)
-    button(panel, "Failed 1").click()
+    button(panel, "Not read 1").click()
     qtbot.waitUntil(lambda: "1 of 4 files" in texts(panel))
 
 
@@ -153,7 +154,7 @@ def test_a_narrow_page_hides_the_facets_until_they_are_wanted(
     panel.resize(500, 400)
     assert offered(panel) == []
     button(panel, "Filters").click()
-    counted(panel, qtbot, "Failed 1")
+    counted(panel, qtbot, "Not read 1")
 
 
 def test_typing_filters_by_reason_too(panel: DocumentsPanel, qtbot: QtBot) -> None:
@@ -174,7 +175,9 @@ def test_a_removed_folder_is_no_longer_chosen(panel: DocumentsPanel, qtbot: QtBo
 
 def test_shows_the_failed_files_of_a_folder_on_demand(panel: DocumentsPanel) -> None:
     field(panel, QLineEdit, "Filter files").setText("something else")
-    panel.show_files("papers", [StateGroup.FAILED])
+    button(panel, "Show them").click()
+    assert names(panel) == ["c.pdf"]
+    panel.show_files("papers", [StateGroup.NOT_READ])
     assert names(panel) == ["c.pdf"]
     assert not table(panel).isColumnHidden(Column.REASON)
     assert table(panel).isColumnHidden(Column.PASSAGES)
@@ -182,11 +185,18 @@ def test_shows_the_failed_files_of_a_folder_on_demand(panel: DocumentsPanel) -> 
 
 
 def test_retry_is_offered_while_something_failed(panel: DocumentsPanel, qtbot: QtBot) -> None:
-    counted(panel, qtbot, "Failed 1")
+    counted(panel, qtbot, "Not read 1")
+    assert "1 file not read: Encrypted (1)." in texts(panel)
     with qtbot.waitSignal(panel.retry_failed_requested):
         button(panel, "Retry failed").click()
     model = table(panel).model()
     assert isinstance(model, DocumentModel)
+    scan = f"No text found. {TO_HAVE_THEM_READ}install the extra “ocr”."
+    skipped = [in_state(d, DocumentState.SKIPPED, scan) for d in DOCUMENTS[:2]]
+    model.apply_changes([*skipped, in_state(DOCUMENTS[2], DocumentState.FAILED, "Encrypted.")])
+    told = "3 files not read: No text found (2), Encrypted (1). Scans and pictures have no text"
+    qtbot.waitUntil(lambda: any(text.startswith(told) for text in texts(panel)))
+    model.apply_changes([in_state(d, DocumentState.SEARCHABLE) for d in DOCUMENTS[:2]])
     model.apply_changes([in_state(DOCUMENTS[2], DocumentState.WAITING)])
     qtbot.waitUntil(lambda: not button(panel, "Retry failed").isVisible())
 
@@ -275,7 +285,7 @@ def test_fifty_thousand_files_are_filtered_and_changed_in_one_pass(panel: Docume
     steps: list[int] = []
     for signal in (model.rowsInserted, model.rowsRemoved, model.dataChanged, model.layoutChanged):
         signal.connect(lambda: steps.append(model.rowCount()))
-    panel.show_files(groups=[StateGroup.FAILED])
+    panel.show_files(groups=[StateGroup.NOT_READ])
     model.apply_changes([in_state(d, DocumentState.FAILED) for d in documents[::50]])
     panel.show_files()
     # Each row is not a step of its own.
@@ -294,8 +304,8 @@ def test_states_and_sizes_are_never_elided(panel: DocumentsPanel) -> None:
 def test_what_failed_says_why_in_a_small_window_with_large_text(
     panel: DocumentsPanel, qtbot: QtBot
 ) -> None:
-    counted(panel, qtbot, "Failed 1")
-    button(panel, "Failed 1").click()
+    counted(panel, qtbot, "Not read 1")
+    button(panel, "Not read 1").click()
     view, facets = table(panel), panel.findChildren(FacetList)[0]
     row_px, facets_px = view.verticalHeader().defaultSectionSize(), facets.width()
     font = panel.font()

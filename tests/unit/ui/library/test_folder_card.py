@@ -39,7 +39,7 @@ def test_shows_path_state_and_counts(card: FolderCard) -> None:
     assert texts(card) == [
         "/docs/a<img src=&#47;dev&#47;zero>",
         "● Watched",
-        "Work · 6 files: 4 searchable, 2 failed",
+        "Work · 6 files: 4 searchable, 2 not read",
     ]
 
 
@@ -58,7 +58,7 @@ def test_an_offline_source_can_only_be_listed_and_removed(card: FolderCard) -> N
         (f"Open {NAME}", "open_requested", [SOURCE]),
         (f"Check {NAME} for changes", "rescan_requested", [SOURCE]),
         (f"Show files in {NAME}", "files_requested", [SOURCE, False]),
-        ("Show 2 failed", "files_requested", [SOURCE, True]),
+        ("Show 2 not read", "files_requested", [SOURCE, True]),
     ],
 )
 def test_buttons_emit_their_signals(
@@ -71,7 +71,7 @@ def test_buttons_emit_their_signals(
 
 def test_without_failures_there_is_nothing_to_show(card: FolderCard) -> None:
     card.show_source(SOURCE, "", DocumentCounts({DocumentState.SEARCHABLE: 1}))
-    assert not button(card, "Show 0 failed").isVisible()
+    assert not button(card, "Show 0 not read").isVisible()
 
 
 def test_removing_asks_for_confirmation_with_keep_focused(
@@ -111,7 +111,7 @@ def test_what_a_program_sends_is_shown_as_that(card: FolderCard) -> None:
     card.show_source(sent, "Work", COUNTS)
     assert texts(card) == [
         "Team wiki (documents that this program sends)",
-        "Work · 6 files: 4 searchable, 2 failed",
+        "Work · 6 files: 4 searchable, 2 not read",
     ]
     buttons = card.findChildren(QAbstractButton)
     shown = {each.text() for each in buttons if each.isVisible()}

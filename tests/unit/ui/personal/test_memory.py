@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
@@ -24,7 +24,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.answer_item import AnswerItem
 from desktop_rag.ui.messages.message_model import MessageActions, Turn
 from desktop_rag.ui.personal.memory_actions import MemoryActions, PastAnswersDialog
-from desktop_rag.ui.settings.settings_page import AnswersForm, MemoryField
+from desktop_rag.ui.settings.settings_page import MemoryField, RememberingForm
 from desktop_rag.ui.widgets.controls import TextButton
 from tests.unit.ui.rooms import button, make_chat, opened_store, texts
 
@@ -154,8 +154,8 @@ def test_everything_is_deleted_after_confirmation(
         assert chat.memory.count() == left
 
 
-def test_a_switch_turns_memory_off(theme: Theme, qtbot: QtBot) -> None:
-    form = AnswersForm(QWidget())
+def test_a_switch_turns_memory_off(theme: Theme, bridge: Bridge, chat: Chat, qtbot: QtBot) -> None:
+    form = RememberingForm(bridge, chat)
     qtbot.addWidget(form)
     form.show_value(AnswerSettings())
     with qtbot.waitSignal(form.changed) as told:

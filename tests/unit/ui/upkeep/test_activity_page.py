@@ -209,7 +209,7 @@ def test_an_empty_page_says_what_will_be_here(
     room = Room(page, log, qtbot)
     room.sees("0 events")
     room.sees("Nothing is recorded yet.")
-    room.sees("Recording is off. Turn it on under About.")
+    room.sees("Recording is off. Turn it on in Settings, under Privacy.")
     assert not button(page, "Export…").isEnabled()
 
 

@@ -43,6 +43,8 @@ def page(theme: Theme, bridge: Bridge, present: Present, qtbot: QtBot) -> Privac
 
 @pytest.mark.everyday
 def test_every_kind_is_listed_and_a_new_installation_is_quiet(page: PrivacyPage) -> None:
+    assert [kind.name for kind in KINDS if kind.name in texts(page)] == []
+    button(page, "Show every connection").click()
     shown = texts(page)
     assert [kind.name for kind in KINDS if kind.name not in shown] == []
     assert "As set now, nothing leaves this computer unless you ask for it." in shown
@@ -59,11 +61,13 @@ def test_the_page_follows_the_settings_when_it_is_shown_again(
     summary = "As set now, these go to other computers: "
     qtbot.waitUntil(lambda: any(text.startswith(summary + "Answers") for text in texts(page)))
     qtbot.waitUntil(lambda: REMOTE.base_url in texts(page))
+    assert "Leaves this computer" in texts(page)
 
 
 @pytest.mark.slow
 def test_each_kind_leads_to_the_place_where_it_is_switched(page: PrivacyPage, qtbot: QtBot) -> None:
     asked: list[Place] = []
+    button(page, "Show every connection").click()
     page.place_requested.connect(asked.append)
     for kind in KINDS:
         if kind.place is not Place.NOWHERE:
