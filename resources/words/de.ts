@@ -2532,10 +2532,6 @@ Die vollständige Adresse lautet:
         <translation>Sammlungen…</translation>
     </message>
     <message>
-        <source>Check for changes</source>
-        <translation>Auf Änderungen prüfen</translation>
-    </message>
-    <message>
         <source>Paused on battery power</source>
         <translation>Im Akkubetrieb pausiert</translation>
     </message>
@@ -3652,38 +3648,12 @@ Die Datei bleibt.</translation>
         <translation>Heute ausgegeben: {spent}</translation>
     </message>
     <message>
-        <source>No model server answers at the usual addresses on this computer. Three steps to a free one:</source>
-        <translation>An den üblichen Adressen dieses Computers antwortet kein Modellserver. In drei Schritten zu einem kostenlosen:</translation>
-    </message>
-    <message>
-        <source>1. Install Ollama. It runs models on your own computer, so nothing leaves it.</source>
-        <translation>1. Installieren Sie Ollama. Es führt Modelle auf Ihrem eigenen Computer aus, sodass nichts ihn verlässt.</translation>
-    </message>
-    <message>
-        <source>2. Enter in a terminal: {command}
-This loads a model of 2 GB; it needs 8 GB of memory.</source>
-        <translation>2. Geben Sie in einem Terminal ein: {command}
-Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
-    </message>
-    <message>
-        <source>3. Search again. The model is found and tested.</source>
-        <translation>3. Suchen Sie erneut. Das Modell wird gefunden und getestet.</translation>
-    </message>
-    <message>
-        <source>Open ollama.com…</source>
-        <translation>ollama.com öffnen…</translation>
-    </message>
-    <message>
-        <source>Copy command</source>
-        <translation>Befehl kopieren</translation>
-    </message>
-    <message>
         <source>Search again</source>
         <translation>Neu suchen</translation>
     </message>
     <message>
-        <source>Looked for {join} at their usual addresses. For any other server enter its address below.</source>
-        <translation>Gesucht wurde nach {join} unter den üblichen Adressen. Geben Sie für jeden anderen Server unten die Adresse ein.</translation>
+        <source>No model server answers at the usual addresses on this computer. To get a free one, install Ollama (ollama.com), enter “ollama pull llama3.2” in a terminal, and search again.</source>
+        <translation>Unter den üblichen Adressen dieses Computers antwortet kein Modell-Server. Einen kostenlosen bekommen Sie so: Ollama installieren (ollama.com), in einem Terminal „ollama pull llama3.2“ eingeben und noch einmal suchen.</translation>
     </message>
     <message>
         <source>Choose a model…</source>
@@ -3864,6 +3834,10 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     <message>
         <source>Measuring…</source>
         <translation>Misst…</translation>
+    </message>
+    <message>
+        <source>Nothing installed yet? “Find running servers” tells how to get a free model.</source>
+        <translation>Noch nichts installiert? „Laufende Server suchen“ sagt, wie Sie ein kostenloses Modell bekommen.</translation>
     </message>
     <message>
         <source>Choose a service…</source>
@@ -4586,10 +4560,6 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Aus früheren Antworten lernen</translation>
     </message>
     <message>
-        <source>Use separate search settings</source>
-        <translation>Eigene Sucheinstellungen verwenden</translation>
-    </message>
-    <message>
         <source>Contract assistant</source>
         <translation>Vertragsassistent</translation>
     </message>
@@ -4678,6 +4648,10 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Assistenten</translation>
     </message>
     <message>
+        <source>Edit {name}</source>
+        <translation>{name} bearbeiten</translation>
+    </message>
+    <message>
         <source>New…</source>
         <translation>Neu…</translation>
     </message>
@@ -4688,6 +4662,14 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     <message>
         <source>Duplicate</source>
         <translation>Duplizieren</translation>
+    </message>
+    <message>
+        <source>Duplicate {name}</source>
+        <translation>{name} duplizieren</translation>
+    </message>
+    <message>
+        <source>Delete {name}</source>
+        <translation>{name} löschen</translation>
     </message>
     <message>
         <source>Its chats continue without an assistant.</source>
@@ -5690,14 +5672,6 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Findet Einzelheiten in langen Textstellen, die eine Suche nach Bedeutung übersehen würde. Die Indizierung dauert etwa doppelt so lange, und die Bibliothek braucht etwa 10 % mehr Platz. Gilt sofort: Einschalten indiziert lange Textstellen im Hintergrund, Ausschalten entfernt diese Daten.</translation>
     </message>
     <message>
-        <source>Read them</source>
-        <translation>Lesen</translation>
-    </message>
-    <message>
-        <source>Let them wait</source>
-        <translation>Warten lassen</translation>
-    </message>
-    <message>
         <source>Indexing</source>
         <translation>Indizierung</translation>
     </message>
@@ -5714,16 +5688,8 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Text in gescannten Seiten und Bildern lesen</translation>
     </message>
     <message>
-        <source>Pictures that take more than an hour</source>
-        <translation>Bilder, die länger als eine Stunde dauern</translation>
-    </message>
-    <message>
         <source>OCR, scans, photos, screenshots, pictures</source>
         <translation>OCR, Scans, Fotos, Bildschirmfotos, Bilder</translation>
-    </message>
-    <message>
-        <source>OCR, scans, photos, takes long, later</source>
-        <translation>OCR, Scans, Fotos, dauert lange, später</translation>
     </message>
     <message>
         <source> threads</source>
@@ -5776,10 +5742,6 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     <message>
         <source>Many pictures</source>
         <translation>Viele Bilder</translation>
-    </message>
-    <message>
-        <source>Many are those that take more than an hour to read.</source>
-        <translation>Viele sind es, wenn das Lesen länger als eine Stunde dauert.</translation>
     </message>
     <message>
         <source>Delete {count}?
@@ -6022,6 +5984,10 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>kürzer, länger, kurze Antworten, lange Antworten, knapp, ausführlich</translation>
     </message>
     <message>
+        <source>In the library: by Folders › Options… of a folder, or by Exclude in a file&apos;s menu.</source>
+        <translation>In der Bibliothek: über Ordner › Optionen… eines Ordners oder über „Ausschließen“ im Menü einer Datei.</translation>
+    </message>
+    <message>
         <source>Pictures are read when everything else is searchable. Takes effect after a restart.</source>
         <translation>Bilder werden gelesen, wenn alles andere durchsuchbar ist. Wirkt nach einem Neustart.</translation>
     </message>
@@ -6032,6 +5998,14 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
     <message>
         <source>Files and pictures</source>
         <translation>Dateien und Bilder</translation>
+    </message>
+    <message>
+        <source>Leave out files</source>
+        <translation>Dateien auslassen</translation>
+    </message>
+    <message>
+        <source>exclude, ignore, skip, hide, patterns, gitignore, hidden files, subfolder</source>
+        <translation>ausschließen, ignorieren, überspringen, ausblenden, Muster, gitignore, versteckte Dateien, Unterordner</translation>
     </message>
     <message>
         <source>vectors, embeddings, meaning, ONNX, language of documents</source>
@@ -6142,28 +6116,12 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>wie viele Textstellen, Kontext, Anzahl der Quellen, Kosten, Tempo, Token</translation>
     </message>
     <message>
-        <source>Words</source>
-        <translation>Wörter</translation>
-    </message>
-    <message>
-        <source>Meaning</source>
-        <translation>Bedeutung</translation>
-    </message>
-    <message>
-        <source>keywords, exact words, semantic, vector, hybrid, weight, ranking</source>
-        <translation>Stichwörter, genaue Wörter, semantisch, Vektor, hybrid, Gewichtung, Rangfolge</translation>
-    </message>
-    <message>
         <source>next question, conversation, same sources, search again</source>
         <translation>nächste Frage, Gespräch, gleiche Quellen, erneut suchen</translation>
     </message>
     <message>
         <source>Search by</source>
         <translation>Suchen nach</translation>
-    </message>
-    <message>
-        <source>{value}% words, {meaning}% meaning</source>
-        <translation>{value} % Wörter, {meaning} % Bedeutung</translation>
     </message>
     <message>
         <source>Models</source>
@@ -6484,10 +6442,6 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
     <message>
         <source>Filter events</source>
         <translation>Ereignisse filtern</translation>
-    </message>
-    <message>
-        <source>Time range</source>
-        <translation>Zeitraum</translation>
     </message>
     <message>
         <source>Asked while the app is open, also in the background. What was missed is made up once.</source>
@@ -14246,10 +14200,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Start {programs}, then press Test. Nothing is saved until it answers.</source>
         <translation>Starten Sie {programs} und drücken Sie „Testen“. Gespeichert wird erst, wenn eine Antwort kommt.</translation>
-    </message>
-    <message>
-        <source>Nothing installed yet? “Find running servers” shows the steps to a free model.</source>
-        <translation>Noch nichts installiert? „Laufende Server suchen“ zeigt die Schritte zu einem kostenlosen Modell.</translation>
     </message>
     <message>
         <source>No model server answers at {host}.</source>

@@ -9,8 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import EndpointReport
@@ -43,13 +42,7 @@ from desktop_rag.ui.endpoints.model_findings import (
 )
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
-from desktop_rag.ui.widgets.controls import (
-    Card,
-    PlainLabel,
-    TextButton,
-    add_clear_button,
-    set_property,
-)
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, add_clear_button, set_property
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.form_fields import DropDown, note, number_field, show_number
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
@@ -115,6 +108,10 @@ class ServiceChoice(QWidget):
             confirm_and_open(service.key_page, self)
 
 
+_NOBODY = tr(
+    "No model server answers at the usual addresses on this computer. To get a free one, install"
+    " Ollama (ollama.com), enter “ollama pull llama3.2” in a terminal, and search again."
+)
 # The number of buttons that fit in a row before a search.
 _DEFAULT_COUNT = 3
 
@@ -141,7 +138,10 @@ class LocalServerList(QWidget):
             row.addWidget(button)
         for name in list(USUAL)[_DEFAULT_COUNT:]:
             self._uses[name].hide()
-        vertical(row, (self._search, 0, Qt.AlignmentFlag.AlignLeft), on=self, margins=0, spacing=6)
+        self._nobody = note(_NOBODY)
+        self._nobody.hide()
+        left = Qt.AlignmentFlag.AlignLeft
+        vertical(row, (self._search, 0, left), self._nobody, on=self, margins=0, spacing=6)
 
     @property
     def buttons(self) -> list[TextButton]:
@@ -160,6 +160,7 @@ class LocalServerList(QWidget):
             return
         self._search.setEnabled(False)
         self._search.setText(tr("Searching…"))
+        self._nobody.hide()
         self._bridge.run(self, self._chat.models.running_servers, self._on_found)
 
     def _on_found(self, found: Sequence[LocalServer]) -> None:
@@ -172,69 +173,13 @@ class LocalServerList(QWidget):
             words = _in_words(name)
             button.setText(f"{words} · {has}" if has else words)
             button.setVisible(name in models if models else place < _DEFAULT_COUNT)
+        self._nobody.setVisible(not found)
         self.searched.emit(found)
 
 
 def _in_words(name: str) -> str:
     """The name of a server, or the names of the programs that share its address."""
     return tr(" or ").join(name.split(" or "))
-
-
-_PAGE = "https://ollama.com/download"
-_COMMAND = "ollama pull llama3.2"
-_TITLE = tr(
-    "No model server answers at the usual addresses on this computer. Three steps to a free one:"
-)
-_STEPS = (
-    tr("1. Install Ollama. It runs models on your own computer, so nothing leaves it."),
-    tr(
-        "2. Enter in a terminal: {command}\nThis loads a model of 2 GB; it needs 8 GB of memory.",
-        command=_COMMAND,
-    ),
-    tr("3. Search again. The model is found and tested."),
-)
-
-
-class FirstModelGuide(Card):
-    """Three steps to a local model, after a search found no server; the last requests a search."""
-
-    search_requested = Signal()
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, kind="notice")
-        self.setAccessibleName(_TITLE)
-        title = PlainLabel(_TITLE, wrap=True)
-        title.setObjectName("noticeTitle")
-        self._page = TextButton(tr("Open ollama.com…"), then=lambda: confirm_and_open(_PAGE, self))
-        self._copy = TextButton(tr("Copy command"), then=self._on_copy_clicked)
-        self._again = TextButton(tr("Search again"), then=self.search_requested)
-        steps = QGridLayout()
-        steps.setColumnStretch(0, 1)
-        steps.setHorizontalSpacing(12)
-        steps.setVerticalSpacing(8)
-        buttons = (self._page, self._copy, self._again)
-        for row, (text, button) in enumerate(zip(_STEPS, buttons, strict=True)):
-            steps.addWidget(PlainLabel(text, wrap=True, selectable=True), row, 0)
-            steps.addWidget(button, row, 1)
-        searched = tr(
-            "Looked for {join} at their usual addresses. For any other server enter its"
-            " address below.",
-            join=", ".join(USUAL),
-        )
-        vertical(
-            title,
-            steps,
-            PlainLabel(searched, wrap=True),
-            on=self,
-            margins=(12, 10, 12, 12),
-            spacing=8,
-        )
-        self.hide()
-
-    @Slot()
-    def _on_copy_clicked(self) -> None:
-        QGuiApplication.clipboard().setText(_COMMAND)
-        self._copy.setText(tr("Copied"))
 
 
 _NEW = tr("New endpoint")
@@ -364,8 +309,6 @@ class EndpointForm(ValueForm):
         self._services.show_address(endpoint.base_url)
         for widget in self._remote:
             widget.setVisible(endpoint.base_url != OWN_ADDRESS)
-        if endpoint.base_url:
-            self._guide.hide()
 
     def find_servers(self) -> None:
         """Search for model servers on this computer."""
@@ -404,7 +347,6 @@ class EndpointForm(ValueForm):
         self._report = ReportCard(self)
         self._own = TextButton(tr("Choose a model…"), self, then=self.own_requested)
         self._servers = LocalServerList(self._bridge, self._chat, self)
-        self._guide = FirstModelGuide(self)
         self._services = ServiceChoice(self)
         self._add_rows()
         self._limits = EndpointLimits(self._bridge, self._chat, self)
@@ -433,7 +375,6 @@ class EndpointForm(ValueForm):
             is_tall=True,
             words=tr("local, offline, Ollama, LM Studio, llama.cpp, own computer, private"),
         )
-        self.add_note(self._guide)
         self.add_row(
             tr("Online service"),
             *self._services.fields,
@@ -497,7 +438,6 @@ class EndpointForm(ValueForm):
     def _connect(self) -> None:
         self._servers.chosen.connect(self._on_server_chosen)
         self._servers.searched.connect(self._on_servers_searched)
-        self._guide.search_requested.connect(self._servers.search)
         self._services.chosen.connect(self._on_service_chosen)
         self.ended(self._address).connect(self._on_address_edited)
         edited = (self.ended(self._model.edit), self._model.activated)
@@ -529,7 +469,6 @@ class EndpointForm(ValueForm):
 
     @Slot(object)
     def _on_servers_searched(self, found: Sequence[LocalServer]) -> None:
-        self._guide.setVisible(not found)
         if len(found) == 1 and not self.value.base_url:
             self._on_server_chosen(found[0].base_url)
 

@@ -221,7 +221,7 @@ def nobody_there(base_url: str) -> EndpointReport:
         "Start {programs}, then press Test. Nothing is saved until it answers.",
         programs=tr(" or ").join(map(_started, here)),
     )
-    other = tr("Nothing installed yet? “Find running servers” shows the steps to a free model.")
+    other = tr("Nothing installed yet? “Find running servers” tells how to get a free model.")
     return EndpointReport(
         tr("No model server answers at {host}.", host=host_of(base_url)),
         f"{way} {other}",

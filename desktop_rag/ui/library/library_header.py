@@ -178,7 +178,6 @@ class LibraryHeader(QWidget):
     files_requested = Signal()
     links_requested = Signal()
     collections_requested = Signal()
-    rescan_requested = Signal()
     pause_requested = Signal()
 
     def __init__(
@@ -245,13 +244,12 @@ class LibraryHeader(QWidget):
             button.setAccessibleDescription(tr("View of the library"))
             button.clicked.connect(lambda _=False, view=view: self.view_chosen.emit(view))
         self._collections = TextButton(tr("Collections…"), self, then=self.collections_requested)
-        self._rescan = TextButton(tr("Check for changes"), self, then=self.rescan_requested)
         self._pause = TextButton(
             tr("Pause"), self, icon="pause:text", theme=self._theme, then=self.pause_requested
         )
         gap = QWidget(self)
         self._below = WrappingRow(
-            [*self._views.values(), gap], [self._collections, self._rescan, self._pause],
+            [*self._views.values(), gap], [self._collections, self._pause],
             at=len(self._views) + 1, stretched=len(self._views), min_px=0, spacing=8,
         )  # fmt: skip
         vertical(top, self._below, on=self, margins=0, spacing=10)

@@ -433,9 +433,6 @@ class LibraryPage(QWidget):
         self.header.links_requested.connect(self._actions.choose_links)
         self.header.collections_requested.connect(self._actions.edit_collections)
         self.header.pause_requested.connect(self._on_pause_clicked)
-        self.header.rescan_requested.connect(
-            lambda: self._bridge.run(self, self._library.sources.rescan)
-        )
         self._model.counts_changed.connect(lambda: self.header.show_counts(self._model.counts()))
         self._actions.changed.connect(self._feed.reload_sources)
         self._feed.scanned.connect(self._list.show_changes)

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, Signal, SignalInstance, Slot
-from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QDialog, QListView, QMessageBox, QStackedWidget, QWidget
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QDialog, QMessageBox, QWidget
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.assistant import Assistant, parse_filters
@@ -30,10 +30,10 @@ from desktop_rag.ui.personal.assistant_documents import (
 )
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_question
 from desktop_rag.ui.widgets.form_fields import note
-from desktop_rag.ui.widgets.forms import open_once
-from desktop_rag.ui.widgets.item_list import Column, RowsModel
-from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
+from desktop_rag.ui.widgets.forms import RowList, open_once, row_of
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.notice_bar import NoticeBar
+from desktop_rag.ui.widgets.scrolled_page import ContentScroll
 
 # The words for rails: by default the name of their folder.
 RailsTitle = Callable[[str], str]
@@ -88,89 +88,40 @@ class AssistantsDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self._rails_title = rails_title
-        self.setObjectName("assistantsDialog")
         self.setWindowTitle(tr("Assistants"))
-        self._collections: Mapping[str, str] = {}
-        column = Column[Assistant](tr("Name"), lambda each: one_line(each.name), tip=self._tip)
-        self._model = RowsModel([column], self)
+        self._rows = RowList()
         self._notices = NoticeBar(theme)
-        self._view = QListView()
-        self._view.setObjectName("assistants")
-        self._view.setAccessibleName(tr("Assistants"))
-        self._view.setModel(self._model)
-        self._view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._view.setTextElideMode(Qt.TextElideMode.ElideRight)
-        self._view.setUniformItemSizes(True)
-        self._summary = note()
-        self._new = TextButton(tr("New…"), kind="primary")
-        self._edit = TextButton(tr("Edit…"), then=lambda: self._request(self.edit_requested))
-        self._copy = TextButton(tr("Duplicate"), then=lambda: self._request(self.copy_requested))
-        self._delete = TextButton(tr("Delete"), kind="danger")
-        self._close = TextButton(tr("Close"), then=self.reject)
-        self._first = TextButton(tr("New assistant…"), kind="primary", icon="plus:accent_text",
-                                 theme=theme)  # fmt: skip
-        self._delete_key = QAction(self._view, shortcut=QKeySequence(Qt.Key.Key_Delete))
-        self._build()
-        self._connect()
-        self._on_current_changed()
-
-    def _build(self) -> None:
-        self._delete_key.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        self._view.addAction(self._delete_key)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self._build_empty())
-        self._stack.addWidget(self._build_list())
+        new = TextButton(tr("New assistant…"), kind="primary")
+        new.clicked.connect(lambda: self.edit_requested.emit(None))
         vertical(
             PlainLabel(tr("Assistants"), scale="heading"),
             self._notices,
-            (self._stack, 1),
-            horizontal(self._new, self._edit, self._copy, self._delete, Stretch(), self._close),
+            (ContentScroll(self._rows), 1),
+            horizontal(new, Stretch(), TextButton(tr("Close"), then=self.reject)),
             on=self,
             margins=(20, 18, 20, 16),
             spacing=10,
         )
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
-    def _build_empty(self) -> QWidget:
-        empty = QWidget()
-        column = vertical(Stretch(), on=empty, spacing=12)
-        words = PlainLabel(_INTRO, tone="muted", wrap=True)
-        words.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        fill(column, words, (self._first, 0, Qt.AlignmentFlag.AlignCenter), Stretch())
-        return empty
-
-    def _build_list(self) -> QWidget:
-        panel = QWidget()
-        vertical((self._view, 1), self._summary, on=panel, margins=0, spacing=8)
-        return panel
-
-    def _connect(self) -> None:
-        for button in (self._new, self._first):
-            button.clicked.connect(lambda: self.edit_requested.emit(None))
-        self._delete.clicked.connect(lambda: self._request(self.delete_requested))
-        self._delete_key.triggered.connect(lambda: self._request(self.delete_requested))
-        self._view.activated.connect(lambda _index: self._request(self.edit_requested))
-        self._view.selectionModel().currentChanged.connect(self._on_current_changed)
-
     def show_assistants(
         self, assistants: Sequence[Assistant], collections: Mapping[str, str]
     ) -> None:
-        """Show these assistants; `collections` maps ids to names. The selection is kept."""
-        selected, row = self.selected, self._view.currentIndex().row()
-        self._collections = collections
-        self._model.show(assistants)
-        self._stack.setCurrentIndex(1 if assistants else 0)
-        for button in (self._new, self._edit, self._copy, self._delete):
-            button.setVisible(bool(assistants))
-        ids = [assistant.assistant_id for assistant in assistants]
-        is_kept = selected is not None and selected.assistant_id in ids
-        self.select(ids.index(selected.assistant_id) if selected and is_kept else row)
+        """Show these assistants; `collections` maps ids to names."""
+        self._rows.show_rows([self._row_of(each, collections) for each in assistants], _INTRO)
 
-    def select(self, row: int) -> None:
-        """Select the assistant in a row, or the nearest row."""
-        row = max(0, min(row, self._model.rowCount() - 1))
-        self._view.setCurrentIndex(self._model.index(row, 0))
-        self._on_current_changed()
+    def _row_of(self, assistant: Assistant, collections: Mapping[str, str]) -> QWidget:
+        name = one_line(assistant.name)
+        actions = (
+            (tr("Edit…"), tr("Edit {name}", name=name), self.edit_requested),
+            (tr("Duplicate"), tr("Duplicate {name}", name=name), self.copy_requested),
+            (tr("Delete"), tr("Delete {name}", name=name), self.delete_requested),
+        )
+        return row_of(
+            name,
+            [(text, told, partial(signal.emit, assistant)) for text, told, signal in actions],
+            [note(summary_of(assistant, collections, self._rails_title))],
+        )
 
     def offer_undo(self, assistant: Assistant, undo: Callable[[], None]) -> None:
         """Show that an assistant was deleted, with Undo."""
@@ -181,29 +132,6 @@ class AssistantsDialog(QDialog):
     def show_error(self, error: AppError) -> None:
         """Show an error."""
         self._notices.show_error(error)
-
-    @property
-    def selected(self) -> Assistant | None:
-        """The selected assistant."""
-        index = self._view.currentIndex()
-        return self._model.row_at(index.row()) if index.isValid() else None
-
-    def _summary_of(self, assistant: Assistant) -> str:
-        return summary_of(assistant, self._collections, self._rails_title)
-
-    def _tip(self, assistant: Assistant) -> str:
-        return f"{one_line(assistant.name)}\n{self._summary_of(assistant)}"
-
-    @Slot()
-    def _on_current_changed(self) -> None:
-        selected = self.selected
-        self._summary.setText(self._summary_of(selected) if selected else "")
-        for button in (self._edit, self._copy, self._delete):
-            button.setEnabled(selected is not None)
-
-    def _request(self, request: SignalInstance) -> None:
-        if selected := self.selected:
-            request.emit(selected)
 
 
 _REMOVAL = tr(

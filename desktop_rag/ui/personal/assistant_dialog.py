@@ -25,7 +25,6 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.ui.foundation.wording import counts_in_words, failure_in_words, one_line
 from desktop_rag.ui.library.collection_field import CollectionCheckboxes
 from desktop_rag.ui.personal.assistant_documents import OwnDocument, WishedDocuments
-from desktop_rag.ui.settings.preferences_form import RetrievalForm
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_tooltip, set_property
 from desktop_rag.ui.widgets.form_fields import (
     DropDown,
@@ -275,10 +274,6 @@ class AssistantDialog(QDialog):
         self.rails = rails
         self._memory = QCheckBox(tr("Learn from earlier answers"))
         self._memory.setChecked(assistant.uses_memory)
-        self._has_retrieval = QCheckBox(tr("Use separate search settings"))
-        self._has_retrieval.setChecked(assistant.retrieval is not None)
-        self._retrieval = RetrievalForm()
-        self._retrieval.show_value(assistant.retrieval or settings.retrieval)
         self._error = PlainLabel(tone="danger", wrap=True, selectable=True)
         self._save = TextButton(tr("Save"), kind="primary", then=self._on_saved)
         self._cancel = TextButton(tr("Cancel"), then=self.reject)
@@ -303,8 +298,7 @@ class AssistantDialog(QDialog):
         body = QWidget()
         body.setProperty("kind", "page")
         sections = vertical(on=body, margins=(20, 18, 20, 18), spacing=14)
-        fill(sections, self._build_answers(), self._build_documents())
-        fill(sections, self._has_retrieval, self._retrieval, Stretch())
+        fill(sections, self._build_answers(), self._build_documents(), Stretch())
         vertical(
             (scrolling(body), 1),
             horizontal((self._error, 1), self._cancel, self._save, margins=(20, 0, 20, 0)),
@@ -342,7 +336,6 @@ class AssistantDialog(QDialog):
         self._name.textChanged.connect(self._on_edited)
         self._instructions.textChanged.connect(self._on_edited)
         self._filters.textChanged.connect(self._on_edited)
-        self._has_retrieval.toggled.connect(self._on_edited)
 
     def show_error(self, error: AppError) -> None:
         """Show why the assistant can't be saved."""
@@ -362,7 +355,6 @@ class AssistantDialog(QDialog):
             model=model,
             collection_ids=(*self._collections.chosen, *((own,) if own else ())),
             filters=self._filters.text(),
-            retrieval=self._retrieval.value if self._has_retrieval.isChecked() else None,
             is_open=selected_value(self._kinds) == _OPEN,
             uses_memory=self._memory.isChecked(),
             rails=self.rails.rails if self.rails else self._assistant.rails,
@@ -371,7 +363,6 @@ class AssistantDialog(QDialog):
     @Slot()
     def _on_edited(self) -> None:
         self._error.setText("")
-        self._retrieval.setVisible(self._has_retrieval.isChecked())
         is_valid = self._show_filters()
         self._save.setEnabled(is_valid and bool(self._name.text().strip()))
 

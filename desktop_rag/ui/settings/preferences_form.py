@@ -4,9 +4,8 @@ import os
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QSlider, QWidget
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError
@@ -31,13 +30,11 @@ from desktop_rag.ui.settings.edited_settings import (
     DIALECTS,
     LATER_SOURCES,
     LENGTHS,
-    LONG_READING,
     ROOMS,
     SAME_AS_QUESTION,
 )
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, add_clear_button, set_property
-from desktop_rag.ui.widgets.form_fields import DropDown, note, number_field, turn_if_focused
-from desktop_rag.ui.widgets.layouts import horizontal
+from desktop_rag.ui.widgets.form_fields import DropDown, note, number_field
 from desktop_rag.ui.widgets.value_form import ValueForm
 
 _LANGUAGES = (
@@ -129,7 +126,6 @@ def _show(box: QComboBox, text: str) -> None:
     box.setCurrentText(text or box.itemText(0))
 
 
-_HUNDRED = 100
 _ROOM_NOTE = tr(
     "How much of your documents is sent with a question. Fast: about four pages. Balanced: up to a"
     " quarter of what the model can read, less for a slow one. Thorough: up to half of it; answers"
@@ -141,25 +137,11 @@ _LATER_NOTE = tr(
 )
 
 
-class _Balance(QSlider):
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        turn_if_focused(self, event, super().wheelEvent)
-
-
 class RetrievalForm(ValueForm):
     """Edits RetrievalSettings."""
 
     def __init__(self) -> None:
         super().__init__(tr("Search"), RetrievalSettings())
-        self._balance = _Balance(Qt.Orientation.Horizontal)
-        self._balance.setRange(0, _HUNDRED)
-        self._balance.setSingleStep(5)
-        self._balance.setPageStep(10)
-        self._balance.setTracking(False)
-        self._balance.setMinimumSize(160, 26)
-        self._balance.setAccessibleName(tr("Balance between words and meaning"))
-        self._balance_note = note()
-        self._balance.sliderMoved.connect(self._show_balance)
         self.add_choice(
             "room",
             tr("What a model reads"),
@@ -167,7 +149,6 @@ class RetrievalForm(ValueForm):
             words=tr("how many passages, context, number of sources, cost, speed, top k, tokens"),
             about=_ROOM_NOTE,
         )
-        self._add_balance()
         self.add_choice(
             "later_sources",
             tr("Follow-up questions"),
@@ -176,42 +157,11 @@ class RetrievalForm(ValueForm):
             about=_LATER_NOTE,
         )
 
-    def _add_balance(self) -> None:
-        def read() -> float:
-            return (_HUNDRED - self._balance.value()) / _HUNDRED
-
-        def show(lexical_weight: float) -> None:
-            with QSignalBlocker(self._balance):
-                self._balance.setValue(_HUNDRED - round(lexical_weight * _HUNDRED))
-            self._show_balance(self._balance.value())
-
-        self.bind("lexical_weight", show, read, self._balance.valueChanged)
-        # Both ends of the slider stay beside it.
-        ends = QWidget()
-        horizontal(
-            PlainLabel(tr("Words"), tone="muted"),
-            self._balance,
-            PlainLabel(tr("Meaning"), tone="muted"),
-            on=ends,
-            margins=0,
-        )
-        self.add_row(
-            tr("Search by"),
-            ends,
-            words=tr("keywords, exact words, semantic, vector, hybrid, weight, ranking"),
-        )
-        self.add_note(self._balance_note)
-
-    @Slot(int)
-    def _show_balance(self, meaning: int) -> None:
-        self._balance_note.setText(
-            tr("{value}% words, {meaning}% meaning", value=_HUNDRED - meaning, meaning=meaning)
-        )
-
 
 _LARGEST_NOTE = tr(
     "Larger files are skipped and listed in the library. Takes effect after a restart."
 )
+_LEFT_OUT = tr("In the library: by Folders › Options… of a folder, or by Exclude in a file's menu.")
 _AFTER_A_RESTART = tr(
     "Takes effect after a restart. All documents are then embedded again in the background; until"
     " that is done, search uses the old model."
@@ -242,6 +192,12 @@ class IndexingForm(ValueForm):
             words=tr("big files, large files, limit, too large, skipped"),
             about=_LARGEST_NOTE,
         )
+        self.add_row(
+            tr("Leave out files"),
+            PlainLabel(_LEFT_OUT, wrap=True),
+            is_wide=True,
+            words=tr("exclude, ignore, skip, hide, patterns, gitignore, hidden files, subfolder"),
+        )
         self.add_tick(
             "pauses_on_battery",
             tr("Battery"),
@@ -256,14 +212,6 @@ class IndexingForm(ValueForm):
             reads.setEnabled(False)
             self.add_row(label, reads, words=words)
             self.add_note(note(_NO_OCR_NOTE))
-        self.add_choice(
-            "long_pictures",
-            tr("Many pictures"),
-            LONG_READING,
-            name=tr("Pictures that take more than an hour"),
-            words=tr("OCR, scans, photos, takes long, later"),
-            about=tr("Many are those that take more than an hour to read."),
-        )
 
 
 class AdvancedIndexingForm(ValueForm):

@@ -55,7 +55,7 @@ from desktop_rag.ui.widgets.controls import (
     add_clear_button,
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow
-from desktop_rag.ui.widgets.form_fields import DropDown, chips, selected_value
+from desktop_rag.ui.widgets.form_fields import chips, selected_value
 from desktop_rag.ui.widgets.forms import ask_first, save_as
 from desktop_rag.ui.widgets.item_list import Column, ColumnTable, RowsModel
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
@@ -244,12 +244,10 @@ def _facts_of(event: ActivityEvent) -> list[str]:
 
 
 _TYPING_MS = 150
-_DAYS_S = 7 * 86_400.0
-_TODAY, _WEEK, _ALL = tr("Today"), tr("Last 7 days"), tr("All")
 
 
 class ActivityFilters(QWidget):
-    """Filters events by kind, text and time; `changed` follows when `wanted` changes."""
+    """Filters events by kind and text; `changed` follows when `wanted` changes."""
 
     changed = Signal()
 
@@ -259,29 +257,14 @@ class ActivityFilters(QWidget):
         self._text = QLineEdit(self, placeholderText=tr("Filter by chat, model, host or message"))
         self._text.setAccessibleName(tr("Filter events"))
         add_clear_button(self._text)
-        self._range = DropDown(self)
-        self._range.setAccessibleName(tr("Time range"))
-        self._range.addItems([_ALL, _WEEK, _TODAY])
-        vertical(
-            self._build_chips(),
-            horizontal((self._text, 1), self._range, spacing=8),
-            on=self,
-            margins=0,
-            spacing=8,
-        )
+        vertical(self._build_chips(), self._text, on=self, margins=0, spacing=8)
         self._text.textChanged.connect(self._typing.start)
         self._typing.timeout.connect(self.changed)
-        self._range.currentIndexChanged.connect(self.changed)
 
     @property
     def wanted(self) -> EventFilter:
-        """The filter as chosen; days begin at midnight."""
-        since = 0.0
-        if self._range.currentText() == _WEEK:
-            since = time.time() - _DAYS_S
-        elif self._range.currentText() == _TODAY:
-            since = datetime.combine(datetime.now(), datetime.min.time()).timestamp()
-        return EventFilter(selected_value(self._chips), self._text.text(), since)
+        """The filter as chosen."""
+        return EventFilter(selected_value(self._chips), self._text.text())
 
     @property
     def is_open(self) -> bool:

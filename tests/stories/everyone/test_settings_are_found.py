@@ -21,7 +21,7 @@ FORMER = (
     "Privacy", "Backup", "Activity", "About",
 )  # fmt: skip
 # Not set in the settings, or only in their file.
-_ELSEWHERE = {"transcription.timeout_s"}
+_ELSEWHERE = {"index.long_pictures", "retrieval.lexical_weight", "transcription.timeout_s"}
 
 
 @pytest.fixture
@@ -127,6 +127,61 @@ def test_the_former_pages_are_found(person: Person) -> None:
 )
 def test_plain_words_lead_to_the_field(person: Person, words: str, name: str) -> None:
     assert opens_first(person, words) == name
+
+
+PLAIN = {
+    "shorter": "Length",
+    "too long": "Length",
+    "friendly": "Tone",
+    "answer in german": "Language",
+    "language": "Language",
+    "dark": "Theme",
+    "font bigger": "Text size",
+    "battery": "Pause indexing on battery power",
+    "scans": "Read text in scanned pages and images",
+    "ocr": "Read text in scanned pages and images",
+    "large files": "Maximum file size",
+    "exclude": "Leave out files",
+    "ignore folder": "Leave out files",
+    "remember": "Store new chats",
+    "history": "Store new chats",
+    "chats": "Store new chats",
+    "incognito": "Store new chats",
+    "private": "Store new chats",
+    "forget what it learned": "Learn from earlier answers",
+    "sent": "Privacy",
+    "internet": "Privacy",
+    "telemetry": "Privacy",
+    "tracking": "Record what the app does",
+    "log": "Record what the app does",
+    "backup": "Backup",
+    "another computer": "Everything",
+    "restore": "Last snapshot",
+    "autostart": "Start at login, in the background",
+    "notifications": "Show notifications",
+    "shortcut": "Quick ask",
+    "close the window": "Closing the window",
+    "ollama": "On this computer",
+    "chatgpt": "Model",
+    "password": "API key",
+    "download a model": "In this app",
+    "costs": "Daily budget",
+    "slow": "Timeout",
+    "wrong answers": "Hide unsupported answers",
+    "check": "Check each sentence against the sources",
+    "follow-up": "Suggest follow-up questions",
+    "recordings": "Transcription",
+    "version": "Version",
+    "where is my data": "Data folder",
+    "cpu": "Processor threads",
+    "templates": "Prompts",
+}
+
+
+def test_what_a_newcomer_types_leads_to_the_setting(person: Person) -> None:
+    shown = {words: [each.name for each in found(person, words)[:4]] for words in PLAIN}
+    assert len(PLAIN) >= 40
+    assert {w: names for w, names in shown.items() if PLAIN[w] not in names} == {}
 
 
 def test_whole_sentences_lead_on(person: Person) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QDialog, QProgressBar, QWidget
 
 from desktop_rag.core.errors import AppError
@@ -80,6 +80,7 @@ class WaysDialog(QDialog):
         self.setMinimumWidth(_WIDTH_PX)
         self._words = PlainLabel(wrap=True)
         self._fault = PlainLabel(tone="danger", wrap=True, selectable=True)
+        self._fault.hide()
         self._bar = QProgressBar(maximum=_PARTS)
         self._bar.setAccessibleName(tr("Progress of the download"))
         self._press = TextButton("", kind="primary", then=self._on_pressed)
@@ -90,7 +91,7 @@ class WaysDialog(QDialog):
         self._programs = PlainLabel(_PROGRAMS, wrap=True)
         self._program = TextButton(tr("Find one"), then=self._on_program_clicked)
         self._others = TextButton(tr("Choose in Settings…"), then=self._on_others_clicked)
-        here = [self._words, self._bar, self._fault]
+        here = [self._words, self._bar]
         running = tr("A program that already runs here")
         service = [PlainLabel(_SERVICE, wrap=True)]
         vertical(
@@ -98,6 +99,7 @@ class WaysDialog(QDialog):
             _card(tr("On this computer"), here, [self._press, self._file, self._all]),
             _card(running, [self._programs], [self._program]),
             _card(tr("An online service"), service, [self._others]),
+            self._fault,
             Stretch(),
             on=self,
             margins=(20, 18, 20, 18),
@@ -106,17 +108,22 @@ class WaysDialog(QDialog):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._fault.hide()
         if not self._server:
             self._programs.setText(_PROGRAMS)
         self._refresh()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        # What fails from now on is shown with the next opening.
+        self._fault.hide()
 
     def give(self, path: Path) -> None:
         """Use this model file from now on, where it is."""
         self._run(lambda: self._models.use(self._models.add(path).name))
 
     def _refresh(self) -> None:
-        self._show(None)
+        # What was shown last stays until the disk is read, so that nothing jumps.
+        self._show(self._offer)
         self._bridge.run(self, self._look, self._show, self._show_fault)
 
     def _look(self) -> _Offer:
@@ -147,8 +154,8 @@ class WaysDialog(QDialog):
             self._show_found(offer.found)
         else:
             self._show_suggestion(offer.suggestion)
-        # Its words have another height than those before.
-        self.adjustSize()
+        # Its words may need more room than those before.
+        self.resize(self.size().expandedTo(self.sizeHint()))
 
     def _show_found(self, model: LocalModel) -> None:
         where, size = model.program, size_in_words(model.header.size_bytes)
@@ -173,15 +180,12 @@ class WaysDialog(QDialog):
         self._bar.setValue(round(_PARTS * download.done_bytes / max(1, download.total_bytes)))
         is_running = download.state is DownloadState.RUNNING
         self._press.setText(tr("Pause") if is_running else tr("Continue"))
-        if download.state is DownloadState.FAILED:
-            self._show_fault(AppError(download.title, download.hint))
 
     @Slot()
     def _on_pressed(self) -> None:
         offer, downloads = self._offer, self._models.downloads
         if offer is None:
             return
-        self._fault.hide()
         if offer.download and offer.download.state is DownloadState.RUNNING:
             name = offer.download.model.name
             self._bridge.run(self, lambda: downloads.pause(name), lambda _nothing: None)
@@ -193,6 +197,7 @@ class WaysDialog(QDialog):
     @Slot(object)
     def _start(self, model: LocalModel | OfferedModel) -> None:
         """Use a model of this computer, or fetch one."""
+        self._fault.hide()
         if isinstance(model, LocalModel):
             self._run(lambda: self._models.use(model.name))
         else:
@@ -203,8 +208,10 @@ class WaysDialog(QDialog):
         download = event.download
         is_running = download.state is DownloadState.RUNNING
         self.progressed.emit(in_words(download) if is_running else "")
-        if download.state is DownloadState.FAILED and not self.isVisible():
-            self.notified.emit(Notice(download.title, download.hint))
+        if download.state is DownloadState.FAILED:
+            self._show_fault(AppError(download.title, download.hint))
+            if not self.isVisible():
+                self.notified.emit(Notice(download.title, download.hint))
         if download.state is DownloadState.DONE:
             self._run(lambda: self._models.use(Path(download.model.file).stem))
         elif self._offer:
@@ -217,6 +224,7 @@ class WaysDialog(QDialog):
 
     @Slot()
     def _on_program_clicked(self) -> None:
+        self._fault.hide()
         if server := self._server:
             name = server.models[0]
             self._bridge.run(
@@ -239,6 +247,7 @@ class WaysDialog(QDialog):
 
     def _run(self, use: Callable[[], LocalModel]) -> None:
         """Use a model on a worker thread, and say so."""
+        self._fault.hide()
         loads = tr("Ask again for a written answer. It is loaded and examined meanwhile.")
         small = tr("A model this small makes things up: it adds to excerpts only what they back.")
         self._bridge.run(

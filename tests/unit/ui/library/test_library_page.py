@@ -318,7 +318,6 @@ def test_buttons_reach_the_library(
     button(page, "Show 1 not read").click()
     assert button(page, "Files").isChecked()
     assert rows(page) == ["f.md"]
-    button(page, "Check for changes").click()
     button(page, "Check papers for changes").click()
     button(page, "Retry failed").click()
     qtbot.waitUntil(lambda: library.documents.counts().of(DocumentState.WAITING) == 1)
@@ -386,7 +385,7 @@ def test_the_tab_key_goes_from_top_to_bottom(
     qtbot.waitActive(page)
     button(page.header, "Add folder…").setFocus()
     seen: list[str] = []
-    for _ in range(12):
+    for _ in range(11):
         stop = QApplication.focusWidget()
         assert stop is not None
         words = stop.text() if isinstance(stop, QAbstractButton) else ""
@@ -394,6 +393,6 @@ def test_the_tab_key_goes_from_top_to_bottom(
         qtbot.keyClick(stop, Qt.Key.Key_Tab)
     assert seen == [
         "Add folder…", "Add files…", "Add web links…", "Files", "Collections…",
-        "Check for changes", "Pause", "Filters", "Filter files", "Searchable 0", "In progress 0",
+        "Pause", "Filters", "Filter files", "Searchable 0", "In progress 0",
         "Files",
     ]  # fmt: skip

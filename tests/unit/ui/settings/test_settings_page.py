@@ -204,17 +204,14 @@ def test_fine_grained_search_is_a_switch_with_its_cost(
 
 
 @pytest.mark.everyday
-def test_numbers_and_balance(page: SettingsPage, applied: Applied) -> None:
+def test_numbers_are_set(page: SettingsPage, applied: Applied) -> None:
     field(page, QRadioButton, "What a model reads: Thorough").click()
     field(page, QSpinBox, "Maximum file size").stepDown()
     field(page, QSpinBox, "Processor threads").stepUp()
-    field(page, QSlider, "Balance between words and meaning").setValue(70)
     now = applied[-1]
-    assert (now.retrieval.room, now.retrieval.lexical_weight) == (Room.THOROUGH, 0.3)
+    assert now.retrieval.room is Room.THOROUGH
     assert (now.index.max_file_mb, now.index.embedding_threads) == (150, 1)
-    page.reveal("Search")
-    assert "30% words, 70% meaning" in texts(page)
-    assert len(applied) == 4
+    assert len(applied) == 3
 
 
 @pytest.mark.slow
