@@ -139,10 +139,10 @@ def claims_of(
     """The statements, each checked against its cited sources first; none when cancelled.
 
     One that can't be checked, as in some languages, has no verdict. `in_context` is tried first.
-    `columns` are the heads of the table that a source begins inside of. What the app itself wrote
-    is no evidence.
+    `columns` are the heads of the table that a source begins inside of; they and the name of its
+    file are read above it. What the app itself wrote is no evidence.
     """
-    heads = {source.n: columns(source) for source in sources}
+    heads = {s.n: "\n".join(filter(None, (_name_of(s), columns(s)))) for s in sources}
     sources = [_as_evidence(source) for source in sources if not source.anchor.by_app]
     heads_of = {source.text: head for source in sources if (head := heads[source.n])}
     check = _below(heads_of, check) if heads_of else check
@@ -159,15 +159,33 @@ def claims_of(
     return () if cancel.is_set() else found
 
 
+def _name_of(source: SourceRef) -> str:
+    """The words of its title and file, which name what it is about."""
+    named = f"{source.title} {PurePath(source.path).stem}"
+    return " ".join(dict.fromkeys(_NAME_WORD.findall(named.replace("_", " "))))
+
+
 def _below(heads: Mapping[str, str], check: CheckClaim) -> CheckClaim:
-    """The check with texts below the heads of their columns; places stay those in the texts."""
+    """The check with texts below their names and heads of columns; places stay those in the texts.
+
+    A claim may write a name in two words that the file has in one: Best Buy.
+    """
 
     def checked(claim: str, texts: Sequence[str]) -> CheckedClaim:
-        found = check(claim, [f"{heads[t]}\n{t}" if t in heads else t for t in texts])
+        parted = {
+            f"{one}{other}".casefold(): f"{one} {other}"
+            for one, other in pairwise(_NAME_WORD.findall(claim))
+        }
+        above = {
+            text: " ".join([head, *(parted[w] for w in words(head.casefold()) if w in parted)])
+            for text in texts
+            if (head := heads.get(text, ""))
+        }
+        found = check(claim, [f"{above[t]}\n{t}" if t in above else t for t in texts])
         evidence = found.evidence
-        if not evidence or texts[evidence.source] not in heads:
+        if not evidence or texts[evidence.source] not in above:
             return found
-        added = len(heads[texts[evidence.source]]) + 1
+        added = len(above[texts[evidence.source]]) + 1
 
         def moved(span: tuple[int, int]) -> tuple[int, int]:
             return max(span[0] - added, 0), max(span[1] - added, 0)

@@ -399,13 +399,16 @@ def _from_table(
         t.role is TokenRole.NEGATION or t.word in listed("conditions") or is_limiting(t)
         for t in tokens
     )
+    found: list[tuple[int, RowsTold]] = []
     for number, index in sources.items():
         for table, columns in zip(index.tables, index.columns, strict=True):
             told = taken_from(claim, tokens, table, index.scale) if is_plain else None
-            told = told or told_of_rows(claim, tokens, columns)
-            if told and told.rows:
-                return _of_rows(claim, number, told)
-    return None
+            if not table.is_figures:
+                told = told or told_of_rows(claim, tokens, columns)
+            found += [(number, told)] if told and told.rows else []
+    # What one table has otherwise, another one may say.
+    best = min(found, key=lambda one: one[1].wrong is not None, default=None)
+    return _of_rows(claim, *best) if best else None
 
 
 def _of_column(
@@ -532,7 +535,7 @@ def _of_rows(claim: str, source: int, told: RowsTold) -> CheckedClaim:
     evidence = Evidence(source, rows[0].start, rows[-1].end)
     if told.wrong:
         span, written = told.wrong
-        why = OTHER_CELL.format(written=written, said=claim[slice(*span)].strip())
+        why = OTHER_CELL.format(written=written, said=claim[slice(*span)].strip(" ."))
         other = (Difference(DifferenceKind.NUMBER, span, None),)
         return CheckedClaim(claim, Verdict.CONTRADICTED, _WRONG, evidence, other, why, Basis.TABLE)
     return _certain(claim, evidence, IN_TABLE, Basis.TABLE)

@@ -7,14 +7,14 @@ head: "paid" and "unpaid".
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
-from itertools import islice, pairwise, permutations
+from itertools import groupby, islice, pairwise, permutations
 
 import regex
 
-from desktop_rag.answer.checking.claims.quantities import Quantity, quantities
+from desktop_rag.answer.checking.claims.quantities import Quantity, quantities, scale_of
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize
 from desktop_rag.answer.checking.claims.words import (
     LEAST_EQUAL,
@@ -25,6 +25,7 @@ from desktop_rag.answer.checking.claims.words import (
     unit_named,
 )
 from desktop_rag.answer.tables.cell_values import RESULT, exact_cell, table_words, truth_of
+from desktop_rag.answer.writing.excerpt_units import Unit, units_of
 from desktop_rag.core.language.languages import function_words
 
 _BETWEEN_CELLS = regex.compile(r"\t+| {2,}")
@@ -32,6 +33,9 @@ _RULE = regex.compile(r"[\s|:+=–—-]*")
 # Two lines with wide gaps may be anything; with bars or tabs they are a head and a row.
 _DRAWN = regex.compile(r"[|\t]")
 _LEAST_DRAWN, _LEAST_ROWS, _LINES_ABOVE = 2, 3, 3
+# Two figures at the end of a line.
+_FIGURES = regex.compile(r"\d[\d.,%)]*[ \t]+\S?\s?\(?\d[\d.,%)]*[ \t]*$", regex.MULTILINE)
+_YEAR = regex.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _MOST_WAYS = 120
 _LIMITS = frozenset(("before", "after", "until", "bis", "under", "without", "against"))
 
@@ -52,11 +56,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rows of a table, its head, and the lines above it, which say what it is about."""
+    """The rows of a table, its head, and what says what it is about: the lines above it, and the
+    first one of all.
+    """
 
     head: Row
     rows: tuple[Row, ...]
     above: str
+    # Rows of a page, whose text has no borders: others beside it have the same names.
+    is_figures: bool = False
+    scale: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +95,31 @@ def tables_of(text: str) -> list[Table]:
             found += [_table(rows, text)] if len(rows) >= least else []
             rows = []
         start += len(line) + 1
-    return found
+    return [*found, *_tables_of_figures(text, found)]
+
+
+def _tables_of_figures(text: str, others: Sequence[Table]) -> Iterator[Table]:
+    """The lines of a label and figures below the same periods, as the text of a page has them."""
+    if not _FIGURES.search(text):
+        return
+    read = [range(table.head.start, table.rows[-1].end) for table in others]
+    units = (unit for unit in units_of(text) if unit.is_figures and unit.header)
+    rows = [unit for unit in units if not any(unit.start in place for place in read)]
+
+    def head_of(unit: Unit) -> tuple[tuple[str, ...], str]:
+        return unit.header, unit.caption
+
+    for (header, caption), below in groupby(rows, key=head_of):
+        found = [Row(u.start, _end_of_line(text, u.start), u.cells) for u in below]
+        head = Row(found[0].start, found[0].start, header)
+        table = _table([head, *found], text)
+        above, scale = f"{caption}\n{table.above}", scale_of(header[0])
+        yield replace(table, above=above, is_figures=True, scale=scale)
+
+
+def _end_of_line(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return end if end >= 0 else len(text)
 
 
 def _cells(line: str) -> tuple[str, ...]:
@@ -106,7 +139,8 @@ def _table(rows: Sequence[Row], text: str) -> Table:
     if all(len(row.cells) == len(head.cells) + 1 for row in others):
         head = Row(head.start, head.end, ("", *head.cells))
     lines = [line for line in text[: head.start].splitlines() if line.strip()]
-    return Table(head, tuple(others), "\n".join(lines[-_LINES_ABOVE:]))
+    above = dict.fromkeys([*lines[:1], *lines[-_LINES_ABOVE:]])
+    return Table(head, tuple(others), "\n".join(above))
 
 
 def taken_from(
@@ -120,8 +154,7 @@ def taken_from(
     named = [row for row in table.rows if (own := stems_of(row.cells[0])) and own <= stems]
     longest = max((len(stems_of(row.cells[0])) for row in named), default=0)
     named = [row for row in named if len(stems_of(row.cells[0])) == longest]
-    columns = {n: own for n, cell in enumerate(table.head.cells) if n and (own := stems_of(cell))}
-    columns = {n: own for n, own in columns.items() if own <= stems}
+    columns = {n: own for n, own in _heads_of(table).items() if own <= stems}
     if len(named) != 1 or not columns:
         return None
     [row] = named
@@ -141,20 +174,54 @@ def taken_from(
             return None
         for one, column in zip(own, _nearest(own, tokens, kind) if own else (), strict=True):
             written = row.cells[column] if column < len(row.cells) else ""
-            is_same = _is_same(one, written, scale)
+            is_same = _is_same(one, written, table.scale or scale)
             if is_same is None:
                 return None
             wrong += [] if is_same else [((one.start, one.end), written)]
-    if wrong:
+    if wrong and not table.is_figures:
         return RowsTold((row,), wrong=wrong[0]) if len(wrong) == 1 else RowsTold(())
-    about = {token.word[:LEAST_EQUAL] for token in tokenize(table.above)}
-    others = [
-        t
-        for t in tokens
-        if t.word[:LEAST_EQUAL] not in about
-        and not any(one.date and one.start <= t.start < one.end for one in said)
-    ]
-    return RowsTold((row,)) if _is_whole(others, names, said) else None
+    dates = [range(one.start, one.end) for one in said if one.date]
+    others = [t for t in _not_about(tokens, table) if not any(t.start in at for at in dates)]
+    if not _only_joins(others, names) or len(wrong) > 1:
+        return None
+    verbs = [token for token in others if token.word in _changing()]
+    if verbs and not wrong:
+        return _told_change(claim, row, others, said, verbs)
+    return RowsTold((row,), wrong=wrong[0] if wrong else None)
+
+
+def _not_about(tokens: Sequence[ClaimToken], table: Table) -> list[ClaimToken]:
+    above = tokenize(table.above)
+    about = {*(token.word[:LEAST_EQUAL] for token in above), *(token.stem for token in above)}
+    return [t for t in tokens if about.isdisjoint((t.word[:LEAST_EQUAL], t.stem))]
+
+
+def _told_change(
+    claim: str,
+    row: Row,
+    tokens: Sequence[ClaimToken],
+    said: Sequence[Quantity],
+    verbs: Sequence[ClaimToken],
+) -> RowsTold | None:
+    """A row whose figures changed the way that is told, or the other one."""
+    ways = {token.word in listed("rising") for token in verbs}
+    change = _change(tokens, said)
+    if change is None or len(ways) > 1:
+        return None
+    if (change[1].values[0] > change[0].values[0]) in ways:
+        return RowsTold((row,))
+    told = " → ".join(claim[one.start : one.end] for one in change)
+    return RowsTold((row,), wrong=((verbs[0].start, verbs[0].end), told))
+
+
+def _heads_of(table: Table) -> dict[int, frozenset[str]]:
+    """The stems that name each column: of periods the year, where no other column has it."""
+    cells = {n: cell for n, cell in enumerate(table.head.cells) if n}
+    years = {n: _YEAR.findall(cell) for n, cell in cells.items() if table.is_figures}
+    told = [year for found in years.values() for year in found]
+    heads = {n: stems_of(cell) for n, cell in cells.items()}
+    heads |= {n: frozenset(own) for n, own in years.items() if own and told.count(own[0]) == 1}
+    return {n: own for n, own in heads.items() if own}
 
 
 def _is_day(row: Row, column: int) -> bool:
@@ -182,7 +249,12 @@ def _is_same(said: Quantity, written: str, scale: Decimal | None) -> bool | None
     held = quantities(written)
     if len(held) != 1 or held[0].is_percent != said.is_percent:
         return None
-    exact = {held[0].values[0], held[0].values[0] * (scale or 1)}
+    value = held[0].values[0]
+    if scale and said.values != said.plain:  # "44,538 million", where the table says what it is in
+        if said.plain == held[0].values:  # written alike, it is read alike
+            return said.values == tuple(one * scale for one in held[0].values)
+        return said.is_written_for(value * scale)
+    exact = {value, value * (scale or 1)}
     return said.equals(held[0]) or (not said.date and any(map(said.is_written_for, exact)))
 
 
@@ -195,25 +267,20 @@ def stems_of(text: str) -> frozenset[str]:
     )
 
 
-def _is_whole(
-    tokens: Sequence[ClaimToken], names: frozenset[str], said: Sequence[Quantity]
-) -> bool:
+def _only_joins(tokens: Sequence[ClaimToken], names: frozenset[str]) -> bool:
     """True when the other words of a claim only join the cells, or say how the figures changed."""
-    up = any(token.word in listed("rising") for token in tokens)
-    down = any(token.word in listed("falling") for token in tokens)
-    changed = listed("rising") | listed("falling")
-    rest = [
-        token
-        for token in tokens
-        if token.is_content
+    return not any(
+        token.is_content
         and token.stem not in names
         and token.role is not TokenRole.NUMBER
-        and token.word not in changed
+        and token.word not in _changing()
         and not is_joining(token)
-    ]
-    if not rest and not (up or down):
-        return True
-    return not rest and up != down and _goes_as_told(tokens, said, up=up)
+        for token in tokens
+    )
+
+
+def _changing() -> frozenset[str]:
+    return listed("rising") | listed("falling")
 
 
 def is_joining(token: ClaimToken) -> bool:
@@ -232,15 +299,16 @@ def is_limiting(token: ClaimToken) -> bool:
     return first_of("relations").get(token.word) in _LIMITS
 
 
-def _goes_as_told(tokens: Sequence[ClaimToken], said: Sequence[Quantity], *, up: bool) -> bool:
-    """True when two figures change in the direction that is told, from one to the other."""
-    values = [one.values[0] for one in said]
-    if len(values) != len(("from", "to")) or values[0] == values[1]:
-        return False
-    between = [t.word for t in tokens if said[0].end <= t.start < said[1].start]
+def _change(
+    tokens: Sequence[ClaimToken], said: Sequence[Quantity]
+) -> tuple[Quantity, Quantity] | None:
+    """The figures before and after a change, which are told in either order; None for others."""
+    if len(said) != len(("from", "to")) or said[0].values[0] == said[1].values[0]:
+        return None
+    first, second = said
+    between = [t.word for t in tokens if first.end <= t.start < second.start]
     is_first_old = any(word in ("to", "auf", "à", "a", "naar") for word in between)
-    before, now = values if is_first_old else reversed(values)
-    return (now > before) == up
+    return (first, second) if is_first_old else (second, first)
 
 
 _LEAST_CELLS = 2

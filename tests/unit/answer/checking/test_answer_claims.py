@@ -41,6 +41,18 @@ def test_a_statement_knows_where_it_stands_and_what_it_cites() -> None:
     assert [s.numbers for s in found] == [(1,), (1,)]
 
 
+def test_a_source_is_about_what_its_file_is_named_for() -> None:
+    text = "INCOME\n(in millions) 2025 2024\nRevenue $ 9,840 $ 9,105\nGross profit 3,480 3,120\n"
+    report = SourceRef(1, "d", "/reports/NORTHWIND_2025.pdf", "10-K", Anchor(), text, 1.0)
+    answer = "{} revenue was $9,840 million in 2025 [1]."
+    [own] = checked(answer.format("North Wind's"), [report])
+    assert own.verdict is Verdict.SUPPORTED
+    assert own.checked.evidence
+    assert text[own.checked.evidence.start :].startswith("Revenue $ 9,840")
+    [other] = checked(answer.format("South Wind's"), [report])
+    assert other.verdict is not Verdict.SUPPORTED
+
+
 def test_markers_behind_the_full_stop_belong_to_the_statement() -> None:
     answer = "The lamp is lit at dusk. [1][2] The tower was painted white."
     assert [answer[s.start : s.end] for s in statements(answer)] == [

@@ -30,7 +30,20 @@ DATES = """
 | R-18 | Tern Ltd | 2025-05-01 | 11527.97 |
 | R-19 | Tern Ltd | 2025-07-19 | 17559.67 |
 """
+# As the text of a page has a table, without borders.
+PAGE = """LANTERN CO
+CONSOLIDATED STATEMENTS OF INCOME
+Year ended 31 December (in millions, except per share data) 2025 2024
+Revenues $ 9,840 $ 9,105
+Cost of sales 6,360 5,985
+Gross profit 3,480 3,120
+Earnings per share $ 2.41 $ 2.02
+"""
 RIGHT = [
+    (PAGE, "Lantern Co's revenues were $9,840 million in fiscal 2025."),
+    (PAGE, "In 2024, the cost of sales amounted to about $6.0 billion."),
+    (PAGE, "Gross profit rose from $3,120 million in 2024 to $3,480 million in 2025."),
+    (PAGE, "Earnings per share were $2.41 in 2025."),
     (DATES, "R-17 is dated 10 April 2025."),
     (DATES, "R-17 over EUR 62,000 is dated 10 April 2025."),
     (DATES, "R-19 is dated 19 July 2025 and amounts to EUR 17,559.67."),
@@ -54,9 +67,19 @@ WRONG = [
     (PIPES, "The revenue of the South in 2024 was 620 thousand euros.", "910"),
     (PIPES, "The number of employees in the East is 18.", "7"),
     (SPACES, "Net income amounted to 91 million in Q1 2025.", "104"),
+    (
+        PIPES,
+        "The revenue of the South rose to 910 thousand in 2024, from 980 thousand in 2023.",
+        "980 thousand → 910 thousand",
+    ),
+    (PAGE, "Gross profit was $3,120 million in fiscal 2025.", "3,480"),
+    (PAGE, "Lantern Co's revenues were $9,105 million in 2025.", "$ 9,840"),
+    (PAGE, "Lantern Co's revenues were $9,840 billion in 2025.", "$ 9,840"),
+    (PAGE, "Gross profit fell from $3,120 in 2024 to $3,480 in 2025.", "$3,120 → $3,480"),
 ]
 UNSURE = [
-    (PIPES, "The revenue of the South rose to 910 thousand in 2024, from 980 thousand in 2023."),
+    (PAGE, "Beacon's gross profit was $3,480 million in 2025."),
+    (PAGE, "Gross profit in the last quarter of 2025 was $3,480 million."),
     (PIPES, "With 910 thousand euros the South had the highest revenue in 2024."),
     (PIPES, "The revenue of the South in 2024 was not 620 thousand euros."),
     (SPACES, "Revenue was 812 million in Q1 2025, up from 765 million a year earlier."),
