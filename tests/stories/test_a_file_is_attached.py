@@ -13,8 +13,8 @@ from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.chat.chat_page import ChatPage
+from desktop_rag.ui.chat.source_reading import ImageView
 from desktop_rag.ui.reading.reading_pane import ReadingWindow
-from desktop_rag.ui.widgets.image_view import ImageView
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QBoxLayout, QMenu, QStackedWidget, QToolButton, QWidget
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.assistant import Assistant
@@ -24,7 +24,6 @@ from desktop_rag.ui.chat.conversation_actions import ConversationActions
 from desktop_rag.ui.chat.conversation_list import ConversationList, FoundMessages
 from desktop_rag.ui.chat.conversation_model import UNTITLED, title_of
 from desktop_rag.ui.chat.empty_chat import EmptyChat
-from desktop_rag.ui.chat.in_place_of_chat import InPlaceOfChat
 from desktop_rag.ui.chat.source_reading import ChatAttachments, SourceReading
 from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.composer.model_choice import AssistantChoice, Caution, ModelChoice
@@ -40,8 +39,9 @@ from desktop_rag.ui.messages.message_view import MessageView
 from desktop_rag.ui.personal.assistant_actions import AssistantActions
 from desktop_rag.ui.personal.memory_actions import MemoryActions
 from desktop_rag.ui.personal.prompt_actions import PromptActions
-from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton, begin_with_window
+from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton, TextButton, begin_with_window
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
+from desktop_rag.ui.widgets.scrolled_page import put_in_place
 
 # A question waits so long for the words of the first files, then for their meaning.
 _WORDS_S, _MEANING_S = 120.0, 20.0
@@ -96,6 +96,69 @@ class ChatHeader(QWidget):
         for action in self._of_stored:
             action.setVisible(is_stored)
         self._pin.setText(tr("Unpin") if is_pinned else tr("Pin"))
+
+
+class InPlaceOfChat(QStackedWidget):
+    """Shows the chat, or one of the widgets that have a button below the list of chats.
+
+    Each is built when it is first shown. `other_shown` carries True when one of them is shown,
+    False when the chat is.
+    """
+
+    other_shown = Signal(bool)
+
+    def __init__(self, buttons: QBoxLayout, chat: QWidget) -> None:
+        """The buttons are added to the layout `buttons`."""
+        super().__init__()
+        self._layout = buttons
+        self._chat = chat
+        self._buttons: dict[str, TextButton] = {}
+        self._unbuilt: dict[str, Callable[[], QWidget]] = {}
+        self.addWidget(chat)
+
+    @property
+    def names(self) -> list[str]:
+        """The names on the buttons."""
+        return list(self._buttons)
+
+    def add(self, name: str, build: Callable[[], QWidget]) -> None:
+        """Add a button, and what is built when it is first pressed."""
+        button = TextButton(name, kind="quiet")
+        button.setCheckable(True)
+        button.clicked.connect(partial(self._on_clicked, name))
+        self._buttons[name] = button
+        self._unbuilt[name] = build
+        self._layout.addWidget(button)
+        self.addWidget(QWidget())
+
+    def show_named(self, name: str) -> QWidget:
+        """Show what has this name; returns it."""
+        at = 1 + list(self._buttons).index(name)
+        if build := self._unbuilt.pop(name, None):
+            put_in_place(self, at, build())
+        self.setCurrentIndex(at)
+        self._mark(name)
+        self.other_shown.emit(True)
+        widget = self.currentWidget()
+        assert widget is not None, "it was added"
+        return widget
+
+    def show_chat(self) -> None:
+        """Show the chat again, unless it is shown."""
+        if self.currentWidget() is not self._chat:
+            self.setCurrentWidget(self._chat)
+            self._mark("")
+            self.other_shown.emit(False)
+
+    def _on_clicked(self, name: str) -> None:
+        if self._buttons[name].isChecked():
+            self.show_named(name)
+        else:
+            self.show_chat()
+
+    def _mark(self, name: str) -> None:
+        for known, button in self._buttons.items():
+            button.setChecked(known == name)
 
 
 class ChatPage(QWidget):
@@ -427,7 +490,7 @@ class ChatPage(QWidget):
         self._list.show_conversations(conversations)
         for conversation in conversations:
             if conversation.conversation_id == self._session.conversation_id:
-                self._session.rename(conversation)
+                self._session.conversation = conversation
                 self._show_header()
 
     # --- actions of the person ------------------------------------------------------------------
@@ -488,7 +551,7 @@ class ChatPage(QWidget):
 
     @Slot(object)
     def _on_assistant_chosen(self, assistant: Assistant | None) -> None:
-        self._composer.restrict_collections(assistant.collection_ids if assistant else ())
+        self._composer.documents.restrict(assistant.collection_ids if assistant else ())
         has_model = assistant is not None and assistant.has_model
         if has_model:
             self._session.is_without_model = False
@@ -510,7 +573,7 @@ class ChatPage(QWidget):
 
     @Slot(object, int, int)
     def _on_overview_loaded(self, collections: list[Collection], sources: int, files: int) -> None:
-        self._composer.set_collections(collections)
+        self._composer.documents.set_collections(collections)
         self.assistants.set_collections(collections)
         self._empty.show_library(sources, files)
         if files != self._files:

@@ -116,10 +116,6 @@ class ChatSession(QObject):
         last = self.model.turn(-1).message
         return last.role is Role.ASSISTANT and is_of_empty_library(last)
 
-    def rename(self, conversation: Conversation) -> None:
-        """Use a newer version of the conversation, from the list."""
-        self.conversation = conversation
-
     def load(self) -> None:
         """Load the stored messages."""
         self._cancel_post_answer()

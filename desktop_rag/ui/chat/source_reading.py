@@ -3,13 +3,20 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QImage, QResizeEvent
-from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
+from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QImage, QPixmap, QResizeEvent
+from PySide6.QtWidgets import QDialog, QSplitter, QStackedWidget, QWidget
 from shiboken6 import isValid
 
 from desktop_rag.answer.chat import Chat
-from desktop_rag.core.conversation import Attachment, AttachmentKind, Message, Role, SourceRef
+from desktop_rag.core.conversation import (
+    Attachment,
+    AttachmentKind,
+    Image,
+    Message,
+    Role,
+    SourceRef,
+)
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import pixels_in, read_part, update_object
 from desktop_rag.core.language.translation import tr
@@ -26,12 +33,14 @@ from desktop_rag.ui.documents.sources_panel import SourcesPanel
 from desktop_rag.ui.foundation.ask_request import AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.message_model import MessageModel
 from desktop_rag.ui.reading.reading_pane import ReadingPane
 from desktop_rag.ui.viewers.viewer import DocumentSpan, span_of
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.file_drop import FileDrop
 from desktop_rag.ui.widgets.forms import choose_files
-from desktop_rag.ui.widgets.image_view import ImageView
+from desktop_rag.ui.widgets.layouts import vertical
 
 NARROW_PX = 960
 _LEFT_PX, _SOURCES_PX = 220, 340
@@ -355,6 +364,36 @@ class SourceReading(QObject):
     def _on_width_chosen(self, width_px: int) -> None:
         if (path := self._remembered) is not None:
             self._bridge.run(self, lambda: update_object(path, reading={"width": width_px}))
+
+
+_SCREEN_SHARE = 0.8
+
+
+class ImageView(QDialog):
+    """Shows one image at its full size, scaled down to fit the screen."""
+
+    def __init__(self, name: str, image: Image | None, parent: QWidget) -> None:
+        """Without an image, a message says that it is gone."""
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(one_line(name))
+        label = PlainLabel(tr("This image is no longer available.") if image is None else "")
+        label.setAccessibleName(one_line(name))
+        column = vertical((label, 0, Qt.AlignmentFlag.AlignCenter), on=self)
+        if image:
+            picture = QPixmap.fromImage(QImage.fromData(image.data))
+            max_size = QGuiApplication.primaryScreen().availableSize() * _SCREEN_SHARE
+            label.setPixmap(_scaled_down(picture, max_size))
+        close = TextButton(tr("Close"), then=self.close)
+        column.addWidget(close, alignment=Qt.AlignmentFlag.AlignRight)
+
+
+def _scaled_down(picture: QPixmap, max_size: QSize) -> QPixmap:
+    if picture.width() <= max_size.width() and picture.height() <= max_size.height():
+        return picture
+    return picture.scaled(
+        max_size, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
+    )
 
 
 class ChatAttachments(QObject):

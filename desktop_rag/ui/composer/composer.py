@@ -305,7 +305,7 @@ class Composer(QuestionCard):
         self.set_busy(False)
 
     def _build(self) -> None:
-        self._documents = DocumentsChoice(self._theme)
+        self.documents = DocumentsChoice(self._theme)
         self._hint = PlainLabel(_KEYS, tone="muted", scale="small")
         self._attach = IconButton(
             self._theme, "attach:muted", tr("Attach files or images"), then=self.attach_requested
@@ -313,7 +313,7 @@ class Composer(QuestionCard):
         self._attach.setObjectName("attachButton")
         self._below = horizontal(
             self._attach,
-            self._documents,
+            self.documents,
             self._build_syntax(),
             Stretch(),
             self._hint,
@@ -381,27 +381,27 @@ class Composer(QuestionCard):
         self._field.image_pasted.connect(self.image_pasted)
         self._strip.remove_requested.connect(self.removal_requested)
         self.scope_bar.changed.connect(self._on_scope_changed)
-        self._documents.currentIndexChanged.connect(self._on_scope_changed)
-        self._documents.some_wanted.connect(lambda: self._insert("@"))
+        self.documents.currentIndexChanged.connect(self._on_scope_changed)
+        self.documents.some_wanted.connect(lambda: self._insert("@"))
         self.names.chosen.connect(self._on_name_chosen)
 
     @property
     def collection_id(self) -> str:
         """The chosen collection; "" for all documents, and beside a scope."""
-        return "" if self.scope.is_limited else self._documents.collection_id
+        return "" if self.scope.is_limited else self.documents.collection_id
 
     @property
     def scope(self) -> QuestionScope:
         """What the next question is about."""
         if self.scope_bar.scope.is_limited:
             return self.scope_bar.scope
-        return WITHOUT_DOCUMENTS if self._documents.is_without_documents else ALL_DOCUMENTS
+        return WITHOUT_DOCUMENTS if self.documents.is_without_documents else ALL_DOCUMENTS
 
     def edit(self, message: Message) -> None:
         """Let the person edit an earlier question."""
         self._edited_message = message
         self._editing.show()
-        self.choose_documents(self._documents.collection_id, message.scope)
+        self.choose_documents(self.documents.collection_id, message.scope)
         self.set_text(message.text)
         self._field.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -455,18 +455,10 @@ class Composer(QuestionCard):
         self._strip.show_refusal(error)
         self._update_buttons()
 
-    def set_collections(self, collections: Sequence[Collection]) -> None:
-        """Offer these collections; the selection is kept if it still exists."""
-        self._documents.set_collections(collections)
-
-    def restrict_collections(self, collection_ids: Sequence[str]) -> None:
-        """Offer only the collections of an assistant; empty offers all."""
-        self._documents.restrict(collection_ids)
-
     def choose_documents(self, collection_id: str, scope: QuestionScope = ALL_DOCUMENTS) -> None:
         """Choose this scope, or else this collection; an unknown one selects all documents."""
         without = scope.is_without_documents
-        self._documents.choose(collection_id, is_without_documents=without)
+        self.documents.choose(collection_id, is_without_documents=without)
         self.scope_bar.set_scope(ALL_DOCUMENTS if without else scope)
 
     @Slot()
@@ -494,7 +486,7 @@ class Composer(QuestionCard):
     def _on_scope_changed(self) -> None:
         scope = self.scope
         # The chips show the scope, which the collection would contradict.
-        self._documents.setVisible(not scope.is_limited)
+        self.documents.setVisible(not scope.is_limited)
         self._field.show_scope(scope)
         if scope != self._told_scope:
             self._told_scope = scope

@@ -29,7 +29,6 @@ class ModelChoice(MenuButton):
     """
 
     chosen = Signal(str, str)
-    comparison_requested = Signal()
 
     def __init__(self, theme: Theme, bridge: Bridge, chat: Chat) -> None:
         super().__init__(theme)
@@ -130,7 +129,7 @@ class ModelChoice(MenuButton):
             self._bridge.post(Wanted.MODELS)
             return
         if data == _COMPARISON:
-            self.comparison_requested.emit()
+            self._bridge.post(Wanted.COMPARISON)
             return
         base_url, model = data
         self.chosen.emit(base_url, model)

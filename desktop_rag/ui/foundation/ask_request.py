@@ -29,6 +29,7 @@ class Wanted(Enum):
     FOLDER = auto()
     MODELS = auto()
     WRITTEN_ANSWERS = auto()
+    COMPARISON = auto()
     # One notice less: Esc was pressed where there was nothing else to end.
     DISMISSAL = auto()
 

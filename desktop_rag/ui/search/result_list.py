@@ -51,11 +51,6 @@ class FileRow:
     file: FoundFile
 
     @property
-    def document_id(self) -> str:
-        """The id of the file."""
-        return self.file.document.document_id
-
-    @property
     def passage(self) -> FoundPassage:
         """The passage that opening the row shows."""
         return self.file.passages[0]
@@ -74,11 +69,6 @@ class PassageRow:
     is_below_file: bool
 
     @property
-    def document_id(self) -> str:
-        """The document that the row belongs to."""
-        return self.passage.passage.document_id
-
-    @property
     def words(self) -> str:
         """The row as it is read out."""
         shown = self.passage
@@ -93,11 +83,6 @@ class MoreRow:
 
     file: FoundFile
     hidden: int
-
-    @property
-    def document_id(self) -> str:
-        """The document that the row belongs to."""
-        return self.file.document.document_id
 
     @property
     def passage(self) -> FoundPassage:
@@ -313,7 +298,7 @@ class ResultList(QListView):
     def selected(self) -> list[Document]:
         """The documents of the selected rows, each once, in the order of the list."""
         rows = sorted(index.row() for index in self.selectionModel().selectedIndexes())
-        ids = dict.fromkeys(self._rows.rows()[row].document_id for row in rows)
+        ids = dict.fromkeys(_document_of(self._rows.rows()[row]) for row in rows)
         known = by_id(self.results)
         return [known[document_id] for document_id in ids]
 
@@ -382,15 +367,19 @@ class ResultList(QListView):
 
     def _open(self, row: MoreRow) -> None:
         at, place = self.currentIndex().row(), self.verticalScrollBar().value()
-        self._rows.open_file(row.document_id)
+        self._rows.open_file(_document_of(row))
         self._choose(max(0, at))
         self.verticalScrollBar().setValue(place)
+
+
+def _document_of(row: Row) -> str:
+    return row.passage.passage.document_id
 
 
 def _is_same(row: Row, other: Row) -> bool:
     if isinstance(row, PassageRow) and isinstance(other, PassageRow):
         return row.passage.passage.chunk_id == other.passage.passage.chunk_id
-    return type(row) is type(other) and row.document_id == other.document_id
+    return type(row) is type(other) and _document_of(row) == _document_of(other)
 
 
 # The widest readable lines, in pixels and in text heights.
@@ -494,10 +483,6 @@ class SearchNotice(QScrollArea):
             tries.append(tr("Some files are still being read and can’t be found yet."))
         offers = (self._drop, self._ask) if has_filters or typed else (self._ask,)
         self._show(tr("Nothing found"), " ".join(tries), offers=offers)
-
-    def show_failure(self, title: str, hint: str) -> None:
-        """Say why the search was refused, such as for an invalid date."""
-        self._show(title, hint)
 
     def _show(
         self,

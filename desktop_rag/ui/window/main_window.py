@@ -395,14 +395,8 @@ class MainWindow(QMainWindow):
 
     def _connect_chat(self, page: "ChatPage") -> None:
         page.models.offers_comparison = bool(self.pages.comparison)
-        page.models.comparison_requested.connect(self._on_comparison_requested)
         page.model_chosen.connect(self.settings.use_model)
         page.model_check_chosen.connect(self.settings.use_model_check)
-
-    @Slot()
-    def _on_comparison_requested(self) -> None:
-        self.show_page(SETTINGS)
-        self.settings_page.show_named(self.pages.comparison)
 
     @Slot()
     def _on_writing_requested(self) -> None:
@@ -562,6 +556,9 @@ class MainWindow(QMainWindow):
                 self.show_models()
             case Wanted.WRITTEN_ANSWERS:
                 self.ways_to_write()
+            case Wanted.COMPARISON:
+                self.show_page(SETTINGS)
+                self.settings_page.show_named(self.pages.comparison)
             case Wanted.DISMISSAL:
                 self.notices.dismiss()
 

@@ -107,7 +107,7 @@ def test_a_long_line_is_wrapped_and_counted(composer: Composer) -> None:
 
 
 def test_the_chosen_collection_is_asked(composer: Composer, qtbot: QtBot) -> None:
-    composer.set_collections([Collection("k1", "Papers"), Collection("k2", "A & <b>")])
+    composer.documents.set_collections([Collection("k1", "Papers"), Collection("k2", "A & <b>")])
     assert [picker(composer).itemText(n) for n in range(3)] == [ALL, "Papers", "A & <b>"]
     composer.choose_documents("k2")
     composer.set_text("What?")
@@ -117,21 +117,23 @@ def test_the_chosen_collection_is_asked(composer: Composer, qtbot: QtBot) -> Non
 
 
 def test_the_choice_survives_a_new_list_of_collections(composer: Composer) -> None:
-    composer.set_collections([Collection("k1", "Papers"), Collection("k2", "Notes")])
+    composer.documents.set_collections([Collection("k1", "Papers"), Collection("k2", "Notes")])
     composer.choose_documents("k2")
-    composer.set_collections([Collection("k2", "Notes"), Collection("k3", "More")])
+    composer.documents.set_collections([Collection("k2", "Notes"), Collection("k3", "More")])
     assert composer.collection_id == "k2"
-    composer.set_collections([])
+    composer.documents.set_collections([])
     assert composer.collection_id == ""
     assert _offered(composer) == [ALL, "", WITHOUT, SOME]
 
 
 def test_one_collection_alone_is_no_choice_beside_all(composer: Composer) -> None:
-    composer.set_collections([Collection("k1", "My documents")])
+    composer.documents.set_collections([Collection("k1", "My documents")])
     assert _offered(composer) == [ALL, "", WITHOUT, SOME]
     composer.choose_documents("k1")
     assert composer.collection_id == ""
-    composer.set_collections([Collection("k1", "My documents"), Collection("k2", "Notes")])
+    composer.documents.set_collections(
+        [Collection("k1", "My documents"), Collection("k2", "Notes")]
+    )
     assert _offered(composer) == [ALL, "My documents", "Notes", "", WITHOUT, SOME]
 
 
@@ -150,13 +152,13 @@ def _offered(composer: Composer) -> list[str]:
 
 def test_an_assistant_restricts_the_collections(composer: Composer) -> None:
     papers, notes, more = (Collection(f"k{n}", name) for n, name in enumerate("abc"))
-    composer.set_collections([papers, notes, more])
+    composer.documents.set_collections([papers, notes, more])
     composer.choose_documents("k2")
-    composer.restrict_collections(("k0", "k1"))
+    composer.documents.restrict(("k0", "k1"))
     assert _offered(composer) == [ASSISTANT_COLLECTIONS, "a", "b", "", WITHOUT, SOME]
     assert composer.collection_id == "", "what it does not ask is chosen no longer"
     composer.choose_documents("k1")
-    composer.restrict_collections(())
+    composer.documents.restrict(())
     assert (composer.collection_id, len(_offered(composer))) == ("k1", 7)
 
 
