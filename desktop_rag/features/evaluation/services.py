@@ -16,13 +16,10 @@ class EvaluationServices(WingServices):
         engine, chat, library = services.engine, services.chat, services.library
         scratch = partial(scratch_library, build_services, services.home)
         self.worker = RunWorker(engine.store(ExperimentStore), chat, library, scratch)
-        self._is_started = False
 
     def start(self) -> None:
-        """Begin to answer what waits, once."""
-        if not self._is_started:
-            self._is_started = True
-            self.worker.start()
+        """Begin to answer what waits."""
+        self.worker.start()
 
     def close(self) -> None:
         """Give up the answer under way; its question is asked at the next start."""

@@ -46,8 +46,9 @@ class RunWorker:
         self._stop_hearing = chat.changes.hear(SetsChanged, self._on_sets_changed)
 
     def start(self) -> None:
-        """Go on with the runs that wait, and with those to come."""
-        self._thread.start()
+        """Go on with the runs that wait, and with those to come. Idempotent."""
+        if self._thread.ident is None:
+            self._thread.start()
 
     def close(self) -> None:
         """Give up the answer under way; its question is asked at the next start. Idempotent."""

@@ -160,13 +160,13 @@ class MatrixModel(QAbstractTableModel):
         self._matrix, self._rows = matrix, rows
         self.endResetModel()
 
-    def row_at(self, row: int) -> MatrixRow | None:
-        """The question in this row."""
-        return self._rows[row] if 0 <= row < len(self._rows) else None
+    def row_at(self, index: Index) -> MatrixRow | None:
+        """The question in a row."""
+        return self._rows[index.row()] if index.isValid() else None
 
     def cell_at(self, index: Index) -> MatrixCell | None:
         """The answer in a cell; None for the question itself and where there is none."""
-        row = self.row_at(index.row()) if index.isValid() else None
+        row = self.row_at(index)
         at = index.column() - 1
         return row.cells[at] if row and 0 <= at < len(row.cells) else None
 
@@ -186,7 +186,7 @@ class MatrixModel(QAbstractTableModel):
         return one_line(self._matrix.names[section - 1])
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        row = self.row_at(index.row()) if index.isValid() else None
+        row = self.row_at(index)
         if row is None:
             return None
         cell = self.cell_at(index)

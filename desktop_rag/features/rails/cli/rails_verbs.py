@@ -1,11 +1,9 @@
 """The verbs below `rails`: `check`, `test` and `run` a folder; `sets`, `use`, `try` and `show`."""
 
 import argparse
-import json
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 from desktop_rag.cli.terminal import (
@@ -33,7 +31,7 @@ from desktop_rag.features.rails.configuration.rails_configuration import read_ra
 from desktop_rag.features.rails.rail_engine import Rails, transcript
 from desktop_rag.features.rails.rail_events import RailEvent, event_json
 from desktop_rag.features.rails.runtime.rail_loop import Conversation
-from desktop_rag.features.rails.runtime.run_files import read_run, shown_run, write_run
+from desktop_rag.features.rails.runtime.run_files import read_rows, read_run, shown_run, write_run
 
 _NONE = "none"
 # Chats that are looked through for the last answer with rails.
@@ -190,31 +188,18 @@ def _check_lines(found: dict[str, Any]) -> list[str]:
 
 def _test(arguments: argparse.Namespace) -> dict[str, Any]:
     path = arguments.tests or arguments.folder / "tests.jsonl"
-    cases = _cases(path)
+    cases = read_rows(path, _case, "test")
     with _opened(arguments) as rails:
         results = [_tested(rails, case) for case in cases]
     wrong = [result for result in results if not result["is_right"]]
     return {"tests": len(results), "right": len(results) - len(wrong), "wrong": wrong}
 
 
-def _cases(path: Path) -> list[dict[str, str]]:
-    """The rows of a file of tests; AppError with the line of one that is none."""
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as exc:
-        raise AppError(f"{path} can't be read.", f"{exc}.") from exc
-    cases: list[dict[str, str]] = []
-    for number, line in enumerate(lines, 1):
-        try:
-            row = json.loads(line)
-            cases.append(
-                {name: str(row[name]) for name in ("text", "intent", "says") if name in row}
-            )
-            if not {"text", "intent"} <= set(cases[-1]):
-                raise ValueError("text and intent are needed")
-        except (ValueError, TypeError) as exc:
-            raise AppError(f"{path.name}:{number}: This is no test.", f"{exc}.") from exc
-    return cases
+def _case(row: dict[str, Any]) -> dict[str, str]:
+    case = {name: str(row[name]) for name in ("text", "intent", "says") if name in row}
+    if not {"text", "intent"} <= case.keys():
+        raise ValueError("text and intent are needed")
+    return case
 
 
 def _tested(rails: Rails, case: dict[str, str]) -> dict[str, Any]:

@@ -4,8 +4,9 @@ They contain what was said, so they are written only when the person asks for it
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import write_atomically
@@ -26,6 +27,8 @@ from desktop_rag.features.rails.rail_events import (
     event_json,
 )
 
+T = TypeVar("T")
+
 _LONGEST = 160
 
 
@@ -40,20 +43,25 @@ def write_run(path: Path, events: Iterable[RailEvent]) -> None:
 
 def read_run(path: Path) -> list[RailEvent]:
     """The events of a file; AppError with the line when it is no run."""
+    return read_rows(path, event_from_json, "event of a run")
+
+
+def read_rows(path: Path, read: Callable[[dict[str, Any]], T], what: str) -> list[T]:
+    """What the object on each line of a file is; AppError with the line that is no `what`."""
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as exc:
         raise AppError(f"{path} can't be read.", f"{exc}.") from exc
-    events: list[RailEvent] = []
+    found: list[T] = []
     for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)
             if not isinstance(row, dict):
                 raise ValueError("it is no object")
-            events.append(event_from_json(row))
+            found.append(read(cast("dict[str, Any]", row)))
         except (ValueError, RecursionError, AppError) as exc:
-            raise AppError(f"{path.name}:{number}: This is no event of a run.", f"{exc}") from exc
-    return events
+            raise AppError(f"{path.name}:{number}: This is no {what}.", f"{exc}") from exc
+    return found
 
 
 def shown_run(events: Iterable[RailEvent]) -> Iterator[str]:

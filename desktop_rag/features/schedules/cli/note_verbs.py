@@ -75,11 +75,11 @@ def _refresh(arguments: argparse.Namespace) -> dict[str, Any]:
     file = path_given(arguments.file)
     with open_services() as services, waiting_for(services.library) as waiting:
         notes = _notes(services)
-        page = notes.keep(notes.refresh(file, tell=say, cancel=here().interrupted))
-        draft = {"file": str(file), "changes": [_change_json(change) for change in page.changes]}
+        fresh = notes.refresh(file, tell=say, cancel=here().interrupted)
+        draft = {"file": str(file), "changes": [_change_json(change) for change in fresh.changes]}
         accepted = _chosen(arguments, draft)
         if accepted:
-            notes.accept(file, accepted)
+            notes.save(fresh, accepted)
             _read_now(services, waiting)
     return {**draft, "accepted": accepted}
 

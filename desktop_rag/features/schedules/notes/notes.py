@@ -184,7 +184,6 @@ class Notes(NoteFiles):
         super().__init__(register, library)
         self._chat = chat
         self._answers = BackgroundAnswers(chat)
-        self._drafts: dict[Path, NoteDraft] = {}
 
     def write(
         self,
@@ -217,18 +216,6 @@ class Notes(NoteFiles):
         if page is None:
             raise AppError(f"{path} is no note.", "Write one: desktop-rag note write TOPIC")
         return self._drafted(path, page, text, tell, cancel)
-
-    def keep(self, draft: NoteDraft) -> NoteDraft:
-        """Keep a draft for `accept`, in place of an earlier one of the file."""
-        self._drafts[draft.path] = draft
-        return draft
-
-    def accept(self, path: Path, headings: Collection[str]) -> Path:
-        """Write these changes of the draft that was kept. AppError when there is none."""
-        draft = self._drafts.pop(path, None)
-        if draft is None:
-            raise AppError("There are no changes to write.", "Refresh the note first.")
-        return self.save(draft, headings)
 
     def save(self, draft: NoteDraft, accepted: Collection[str]) -> Path:
         """Write the changes with these headings, and have the folder indexed.
