@@ -413,9 +413,7 @@ _MOST_IN_PLACE = 3
 # A contradiction needs this many content words that agree, and leaves at most this share of the
 # claim's weight unexplained.
 _LEAST_AGREED = 4
-_MOST_UNEXPLAINED = 0.12
-# More where one word is exchanged for another of its kind.
-_MOST_BESIDE_EXCHANGE = 0.3
+_MOST_UNEXPLAINED = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,31 +430,18 @@ class _Found:
 
     differences: list[Difference] = field(default_factory=list)
     explained: float = 0.0
-    contradictions: int = 0
-    # Negations on one side only, and the weight of those that certainly reverse the meaning.
-    negations: int = 0
-    has_exchange: bool = False
-    turned: float | None = None
-
-    def contradicted(self, weight: float) -> None:
-        self.explained += weight
-        self.contradictions += 1
 
 
 def find_differences(claim_text: str, index: SourceIndex, alignment: Alignment) -> Differences:
     """Compare a claim with the window of a source that it was aligned with.
 
     A contradiction is reported only when it is certain: the window has nearly all words of the
-    claim in the same order, and differs in a number, date, name, unit, negation or opposite.
+    claim in the same order, and differs in a number, date, name or opposite.
     """
     found = _Found()
     for gap in alignment.gaps():
         _compare_gap(claim_text, index, gap, found)
-    # Two negations may cancel each other.
-    if found.negations == 1 and found.turned is not None:
-        found.contradicted(found.turned)
-    most = _MOST_BESIDE_EXCHANGE if found.has_exchange else _MOST_UNEXPLAINED
-    is_sure = found.contradictions > 0 and _agrees_otherwise(alignment, found.explained, most)
+    is_sure = found.explained > 0 and _agrees_otherwise(alignment, found.explained)
     return Differences(tuple(_joined(found.differences)), is_sure)
 
 
@@ -483,28 +468,7 @@ def _compare_gap(claim_text: str, index: SourceIndex, gap: Gap, found: _Found) -
                 continue  # elsewhere in the source
             found.differences.append(Difference(kind, _span(token), _span(other)))
             if other and _is_exchanged(kind, token, other, index):
-                found.contradicted(token.weight)
-                found.has_exchange = True
-    _compare_negations(gap, of_claim, of_source, found)
-
-
-def _compare_negations(
-    gap: Gap,
-    of_claim: dict[DifferenceKind, list[ClaimToken]],
-    of_source: dict[DifferenceKind, list[ClaimToken]],
-    found: _Found,
-) -> None:
-    """A single negation between agreeing words, on one side only."""
-    said = of_claim.get(DifferenceKind.NEGATION, [])
-    written = of_source.get(DifferenceKind.NEGATION, [])
-    found.negations += len(said) + (len(written) if gap.is_inside else 0)
-    if bool(said) == bool(written) or not gap.is_close:
-        return
-    if written:
-        found.differences.append(Difference(DifferenceKind.NEGATION, None, _span(written[0])))
-    alone = (said or written)[0]
-    if len(gap.claim) + len(gap.evidence) == 1 and is_plain_negation(alone):
-        found.turned = alone.weight if said else 0.0
+                found.explained += token.weight
 
 
 def is_plain_negation(token: ClaimToken) -> bool:
@@ -600,13 +564,13 @@ def is_other(token: ClaimToken, other: ClaimToken) -> bool:
     return not unit_named(token.word) or unit_named(token.word) != unit_named(other.word)
 
 
-def _agrees_otherwise(alignment: Alignment, explained: float, most: float) -> bool:
+def _agrees_otherwise(alignment: Alignment, explained: float) -> bool:
     content = [token for token in alignment.claim if token.is_content]
     agreed = [alignment.claim[one] for one, _ in alignment.pairs]
     agreeing = [token for token in agreed if token.is_content]
     weight = sum(token.weight for token in content)
     unexplained = weight - sum(token.weight for token in agreeing) - explained
-    return len(agreeing) >= _LEAST_AGREED and unexplained <= most * weight
+    return len(agreeing) >= _LEAST_AGREED and unexplained <= _MOST_UNEXPLAINED * weight
 
 
 def _span(token: ClaimToken | None) -> Span | None:

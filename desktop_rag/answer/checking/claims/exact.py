@@ -13,12 +13,7 @@ from itertools import combinations, islice, pairwise, product
 
 import regex
 
-from desktop_rag.answer.checking.claims.quantities import (
-    KnownQuantities,
-    Quantity,
-    missing,
-    quantities,
-)
+from desktop_rag.answer.checking.claims.quantities import KnownQuantities, Quantity, quantities
 from desktop_rag.answer.checking.claims.rows import (
     RowsTold,
     Span,
@@ -591,8 +586,12 @@ def _place_of_inputs(
 
 def unknown_figures(claim: str, sources: Mapping[int, SourceIndex]) -> list[Quantity]:
     """The figures and dates of a claim that no source has; small counts are left out."""
-    found = missing(quantities(claim), [index.figures for index in sources.values()])
-    return [one for one in found if one.unit or one.date or abs(one.values[0]) > _LARGEST_COUNT]
+    return [
+        one
+        for one in quantities(claim)
+        if (one.unit or one.date or abs(one.values[0]) > _LARGEST_COUNT)
+        and not any(index.figures.has(one) for index in sources.values())
+    ]
 
 
 def is_derived(said: Quantity, around: Sequence[Quantity], claim: str) -> bool:

@@ -4,7 +4,7 @@ A figure may be written with either decimal mark, with a word for thousands or m
 roughly than its source has it. Where the mark leaves two readings, each counts.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -274,8 +274,3 @@ class KnownQuantities:
 
 def _is_same_day(said: Date, known: Date) -> bool:
     return said[:2] == known[:2] and (not said[2] or not known[2] or said[2] == known[2])
-
-
-def missing(said: Iterable[Quantity], known: Sequence[KnownQuantities]) -> list[Quantity]:
-    """The figures that none of the sources has."""
-    return [one for one in said if not any(source.has(one) for source in known)]

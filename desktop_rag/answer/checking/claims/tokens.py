@@ -280,12 +280,11 @@ _REACH = 4
 class Gap:
     """The content words between two aligned pairs, or at an end, that the other side lacks.
 
-    `is_inside`: there are pairs on both sides; `is_close`: few tokens lie between them, too.
+    `is_close`: there are pairs on both sides, and few tokens lie between them.
     """
 
     claim: tuple[ClaimToken, ...]
     evidence: tuple[ClaimToken, ...]
-    is_inside: bool
     is_close: bool
 
 
@@ -306,7 +305,6 @@ class Alignment:
             yield Gap(
                 _absent(self.claim[a + 1 : c], in_evidence),
                 _absent(self.evidence[b + 1 : d], in_claim),
-                is_inside,
                 is_inside and max(c - a, d - b) <= _CLOSE,
             )
 
