@@ -43,7 +43,7 @@ from desktop_rag.features.local_model.model_list import ChosenModel, ModelList
 from desktop_rag.features.local_model.model_server import ModelServer
 from desktop_rag.models.endpoint_address import OWN_ADDRESS
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
-from desktop_rag.models.endpoints.client.profile_book import ProfileBook
+from desktop_rag.models.endpoints.client.rate_limits import ProfileBook
 from desktop_rag.models.ports import ChatTurn
 from tests.servers.tiny_llama import write_model
 

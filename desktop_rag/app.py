@@ -57,8 +57,7 @@ from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.connection_states import Connection, Facts, connections
 from desktop_rag.models.embedding.joined_embedding import EmbedderOpener, bundled_folders
 from desktop_rag.models.embedding.remote_embedder import is_address
-from desktop_rag.models.endpoints.client.profile_book import ProfileBook
-from desktop_rag.models.endpoints.client.rate_limits import Allowances
+from desktop_rag.models.endpoints.client.rate_limits import Allowances, ProfileBook
 from desktop_rag.models.system_keyring import FilePasswords, KeyStore
 from desktop_rag.models.transcription_client import TranscriptionClient
 from desktop_rag.registry import WingServices, hooks
@@ -66,8 +65,7 @@ from desktop_rag.running_app import Asker
 from desktop_rag.settings_changes import SettingsChanges
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import IndexRepair
-from desktop_rag.store.joining import LibraryInUse
-from desktop_rag.store.opening import open_engine, opening_notices
+from desktop_rag.store.opening import LibraryInUse, open_engine, opening_notices
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import EndpointSettings, IndexSettings, Settings
 from desktop_rag.diagnosis.finding import HomeRepair, Outside, RepairRequest, Subject
 from desktop_rag.ingest.library import sandbox_report
-from desktop_rag.models.endpoints.client.profile_book import ProfileBook
+from desktop_rag.models.endpoints.client.rate_limits import ProfileBook
 from desktop_rag.models.endpoints.endpoint_check import probe_endpoint
 from desktop_rag.models.ports import OwnServer
 from desktop_rag.models.system_keyring import FilePasswords, KeyStore

@@ -1,10 +1,14 @@
-"""Reports of fetching web pages, their links and robots directives, file addresses. Pure."""
+"""Reports of fetching web pages, their links and robots directives, and documents sent. Pure."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePath
+from typing import Annotated, ClassVar
 from urllib.parse import quote
+
+from desktop_rag.core.records import Matching
 
 # Of more refusals only the number is kept.
 MOST_REFUSALS = 500
@@ -115,3 +119,58 @@ def site_address(base: str, root: PurePath, path: PurePath) -> str:
         below = folder + slash
     encoded = quote(below, safe=_PATH_CHARACTERS, errors="surrogateescape")
     return f"{base.rstrip('/')}/{encoded}"
+
+
+Metadata = Mapping[str, str | int | float | bool]
+
+
+@dataclass(frozen=True, slots=True)
+class SentDocument:
+    """A program's description of a document that it sent, without the content.
+
+    `own_id` is the program's id, `document_id` the library's. `round` is the last round of sending
+    that named it.
+    """
+
+    needed: ClassVar = frozenset({"file_name", "metadata"})
+    own_id: str
+    document_id: str
+    name: str
+    title: str = ""
+    language: str = ""
+    url: str = ""
+    metadata: Metadata = field(default_factory=dict[str, str | int | float | bool])
+    content_hash: str = ""
+    file_name: Annotated[str, Matching(r"[\w-]{1,80}\.[a-z0-9]{1,10}")] = ""
+    sent_at: float = 0.0
+    round: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """A document as a program sends it. The suffix of `name` tells its format."""
+
+    own_id: str
+    content: bytes
+    name: str
+    title: str = ""
+    language: str = ""
+    url: str = ""
+    metadata: Metadata = field(default_factory=dict[str, str | int | float | bool])
+
+
+class SentOutcome(StrEnum):
+    """The effect of sending a document."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    DESCRIBED = "described anew"
+    SAME = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A document that was accepted, and the effect."""
+
+    document: SentDocument
+    outcome: SentOutcome

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from desktop_rag.core.crawling import CrawlReport
+from desktop_rag.core.crawling import CrawlReport, Sending, SentDocument, SentOutcome, Taken
 from desktop_rag.core.domain import Document, DocumentState, Source, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import (
@@ -18,7 +18,6 @@ from desktop_rag.core.library_events import (
     SourceScanned,
     SourcesChanged,
 )
-from desktop_rag.core.sent_document import Sending, SentDocument, SentOutcome, Taken
 from desktop_rag.ingest.indexing.indexer import Indexer
 from desktop_rag.ingest.scanning.disk_walk import preview
 from desktop_rag.ingest.scanning.ignore import IgnoreRules

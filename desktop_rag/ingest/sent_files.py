@@ -15,12 +15,12 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from desktop_rag.core.crawling import SentDocument
 from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import read_object, write_atomically
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.core.records import checked, encoded
-from desktop_rag.core.sent_document import SentDocument
 
 log = logging.getLogger(__name__)
 

@@ -208,7 +208,6 @@ def test_only_the_composition_root_uses_the_engine_of_the_services() -> None:
     assert users == {
         "desktop_rag/app.py",
         "desktop_rag/upkeep.py",
-        "desktop_rag/store/joining.py",
         "desktop_rag/store/opening.py",
         "desktop_rag/features/evaluation/services.py",
         "desktop_rag/features/schedules/services.py",

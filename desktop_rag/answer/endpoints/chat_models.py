@@ -19,8 +19,7 @@ from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from desktop_rag.models.endpoints.client.chat_stream import Usage
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
-from desktop_rag.models.endpoints.client.profile_book import ProfileBook
-from desktop_rag.models.endpoints.client.rate_limits import Allowances
+from desktop_rag.models.endpoints.client.rate_limits import Allowances, ProfileBook
 from desktop_rag.models.endpoints.endpoint_check import LocalServer, probe_endpoint, running_servers
 from desktop_rag.models.endpoints.examination import Examination
 from desktop_rag.models.ports import ChatModel, OwnServer

@@ -18,7 +18,7 @@ from typing import Any
 from desktop_rag.core.language.languages import language_of
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import words
-from desktop_rag.store.contract.tables import ColumnKind
+from desktop_rag.store.contract.engine import ColumnKind
 
 
 @dataclass(frozen=True, slots=True)

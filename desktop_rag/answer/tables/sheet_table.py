@@ -23,7 +23,7 @@ from desktop_rag.answer.tables.cell_values import (
 )
 from desktop_rag.core.parsed import Anchor, Mark, TableHeader
 from desktop_rag.core.places import column_letters, column_number, places_from_json
-from desktop_rag.store.contract.tables import QueryResult, QueryTable, TableColumn
+from desktop_rag.store.contract.engine import QueryResult, QueryTable, TableColumn
 
 _BORDER = " | "
 # The readers shorten a longer run of empty cells to this many.

@@ -37,7 +37,7 @@ from desktop_rag.core.terms import terms
 from desktop_rag.core.text import words
 from desktop_rag.models.ports import ChatModel, ChatTurn
 from desktop_rag.store.contract.documents import DocumentStore
-from desktop_rag.store.contract.tables import (
+from desktop_rag.store.contract.engine import (
     OpenTables,
     QueryRefusedError,
     QueryResult,

@@ -30,7 +30,7 @@ from desktop_rag.core.places import places_from_json
 from desktop_rag.core.query import Filters, Query, strip_invalid_characters
 from desktop_rag.models.ports import ChatModel, Tool, ToolCall
 from desktop_rag.store.contract.documents import DocumentStore
-from desktop_rag.store.contract.tables import QueryRefusedError
+from desktop_rag.store.contract.engine import QueryRefusedError
 
 _LIMITS = {
     "in": {"type": "string", "description": "only in this folder or file"},

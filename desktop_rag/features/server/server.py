@@ -24,7 +24,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import ServerSettings
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import TokenBook, TokenUses
-from desktop_rag.features.server.access.authority import Authority, RateLimits
+from desktop_rag.features.server.access.callers import Authority, RateLimits
 from desktop_rag.features.server.access.rights_address import RightsAddress
 from desktop_rag.features.server.access.user_rights import UserRights
 from desktop_rag.features.server.admin.admin_routes import AdminRoutes

@@ -18,10 +18,11 @@ from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import Token, TokenBook, TokenUses, new_token
 from desktop_rag.features.server.filters.standard_filters import RequestLog
 from desktop_rag.features.server.network.certificates import check_port, own_names
-from desktop_rag.features.server.values.access_values import CertificateFacts, TokenWish
-from desktop_rag.features.server.values.usage_figures import (
+from desktop_rag.features.server.values.access_values import (
+    CertificateFacts,
     RequestRecord,
     RequestSearch,
+    TokenWish,
     UsageFigures,
     usage_since,
 )

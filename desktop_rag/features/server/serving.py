@@ -18,8 +18,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import ServerSettings
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import TokenBook, TokenScope, TokenUses
-from desktop_rag.features.server.access.authority import Authority
-from desktop_rag.features.server.access.callers import Caller, Exchange
+from desktop_rag.features.server.access.callers import Authority, Caller, Exchange
 from desktop_rag.features.server.access.user_rights import UserRights
 from desktop_rag.features.server.filters.filter_chain import FilterChain
 from desktop_rag.features.server.filters.standard_filters import RequestLog

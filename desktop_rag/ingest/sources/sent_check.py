@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from desktop_rag.core.crawling import SentDocument
 from desktop_rag.core.domain import Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.file_state import stat_of
 from desktop_rag.core.library_events import ChangeSummary
-from desktop_rag.core.sent_document import SentDocument
 from desktop_rag.ingest.background.background_thread import (
     BackgroundPart,
     BackgroundThread,

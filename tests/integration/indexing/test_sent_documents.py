@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from desktop_rag.app import Services
+from desktop_rag.core.crawling import Sending, SentOutcome
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.sent_document import Sending, SentOutcome
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,6 @@ from desktop_rag.features.server.admin import page_parts as parts
 from desktop_rag.features.server.admin.page_parts import Answer, Moved, Shown, Visit, page
 from desktop_rag.features.server.html_writer import Html, joined, tag
 from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.serving import Serving
 from desktop_rag.features.server.values.access_values import (
     ALGORITHMS,
     USUAL_ALGORITHMS,
@@ -33,16 +32,12 @@ _ADDRESS = "The server asks there what a user may read: https, or http on its ow
 _NEW_RULE = AccessRule("", "", USUAL_ALGORITHMS, "", "", "")
 
 
-class AccessAdmin:
+class AccessAdmin(parts.AdminPages):
     """The rules that say which application decides about the readers of a collection."""
-
-    def __init__(self, serving: Serving) -> None:
-        self._library = serving.library
-        self._rules = serving.access_rules
 
     @page(_PATH)
     def _list(self, visit: Visit) -> Shown:
-        names, rules = parts.collection_names(self._library), self._rules.all()
+        names, rules = parts.collection_names(self._library), self._serving.access_rules.all()
         ruled = {rule.collection_id for rule in rules}
         free = {key: name for key, name in names.items() if key not in ruled}
         rows = [_row(rule, names.get(rule.collection_id, "gone")) for rule in rules]
@@ -85,7 +80,7 @@ class AccessAdmin:
         collection_id, names = visit.sent("collection"), parts.collection_names(self._library)
         if collection_id not in names:
             raise Refusal(400, "Choose a collection.")
-        known = self._rules.of(collection_id)
+        known = self._serving.access_rules.of(collection_id)
         # Browsers send forms with CRLF.
         key = visit.sent("key").replace("\r\n", "\n")
         if not (key or known):
@@ -98,7 +93,7 @@ class AccessAdmin:
             visit.sent("audience"),
             visit.sent("address"),
         )
-        self._rules.set(rule, key)
+        self._serving.access_rules.set(rule, key)
         said = f"“{names[collection_id]}” is there for users of {rule.issuer} only, from now on."
         return Moved(_PATH, said)
 
@@ -108,11 +103,12 @@ class AccessAdmin:
         if not visit.is_post:
             said = f"Let every token for “{name}” read all its documents again?"
             return parts.question(visit, "Remove a rule", said, "Remove", _PATH)
-        self._rules.remove(rule.collection_id)
+        self._serving.access_rules.remove(rule.collection_id)
         return Moved(_PATH, f"Every token for “{name}” reads it again.")
 
     def _rule(self, visit: Visit) -> tuple[AccessRule, str]:
-        rule = visit.one_of(self._rules.all(), "collection_id", "There is no such rule.")
+        rules = self._serving.access_rules.all()
+        rule = visit.one_of(rules, "collection_id", "There is no such rule.")
         names = parts.collection_names(self._library)
         return rule, names.get(rule.collection_id, "a collection that is gone")
 
@@ -137,16 +133,13 @@ _ANSWERS = {_LIST: "end with a list of their sources", _MARKUP: "keep images and
 _ONCE = "Enter it in the program as the key. It is shown this once and kept nowhere."
 
 
-class TokenAdmin:
+class TokenAdmin(parts.AdminPages):
     """Makes tokens, shows the secret of each once, and revokes them."""
-
-    def __init__(self, serving: Serving) -> None:
-        self._serving = serving
 
     @page(_TOKENS_PATH)
     def _list(self, visit: Visit) -> Shown:
         uses = self._serving.uses.all()
-        names = parts.collection_names(self._serving.library)
+        names = parts.collection_names(self._library)
         rows = [_token_row(t, uses.get(t.token_id, 0.0), names) for t in self._serving.tokens.all()]
         heads = ("Token", "Allows", "Collections", "Web origins", "Rate", "Made", "Last used",
                  "Ends", "")  # fmt: skip
@@ -175,7 +168,7 @@ class TokenAdmin:
         scopes = tuple(s for s in visit.sent_all("scope") if s in list(TokenScope))
         if not scopes:
             raise Refusal(400, "Tick what the token may do.")
-        names = parts.collection_names(self._serving.library)
+        names = parts.collection_names(self._library)
         answers = visit.sent_all("answers")
         wish = TokenWish(
             visit.sent("name"), scopes,

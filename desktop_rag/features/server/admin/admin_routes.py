@@ -15,7 +15,6 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from desktop_rag.answer.chat import Chat
 from desktop_rag.core.assistant import LONGEST_PROMPT_NAME, SavedPrompt
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
@@ -46,7 +45,7 @@ from desktop_rag.features.server.model_names import ModelName
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.responses import retry_header
 from desktop_rag.features.server.serving import Serving
-from desktop_rag.features.server.values.usage_figures import DAY_S, Usage, usage_since
+from desktop_rag.features.server.values.access_values import DAY_S, Usage, usage_since
 
 _USAGE_PATH = "/admin/usage"
 _SPANS = {"7": "7 days", "30": "30 days", "90": "90 days", "1": "24 hours"}
@@ -59,11 +58,8 @@ _NOTE = (
 )
 
 
-class UsageAdmin:
+class UsageAdmin(parts.AdminPages):
     """Requests, answers, characters and times, by token and day."""
-
-    def __init__(self, serving: Serving) -> None:
-        self._serving = serving
 
     @page(_USAGE_PATH)
     def _show(self, visit: Visit) -> Shown:
@@ -117,17 +113,14 @@ _ONE_PROMPT = f"{_PROMPTS_PATH}/{{name}}"
 _PREVIEW = 160
 
 
-class PromptAdmin:
+class PromptAdmin(parts.AdminPages):
     """Adds, changes and deletes the prompts that people and programs use by name."""
-
-    def __init__(self, chat: Chat) -> None:
-        self._prompts = chat.prompts
 
     @page(_PROMPTS_PATH)
     def _list(self, visit: Visit) -> Shown:
         rows = [
             (tag("a", f"/{p.name}", href=f"{_PROMPTS_PATH}/{p.name}"), _preview(p.text))
-            for p in self._prompts.all()
+            for p in self._chat.prompts.all()
         ]
         body = joined(
             parts.table(("Name", "Text"), rows, empty="There are no prompts."),
@@ -147,7 +140,7 @@ class PromptAdmin:
     @page(_PROMPTS_PATH, "POST")
     def _save(self, visit: Visit) -> Moved:
         given = SavedPrompt(visit.sent("name"), visit.sent("text").replace("\r\n", "\n"))
-        saved = self._prompts.save(given, former=visit.sent("former"))
+        saved = self._chat.prompts.save(given, former=visit.sent("former"))
         return Moved(_PROMPTS_PATH, f"/{saved.name} was saved.")
 
     @page(f"{_ONE_PROMPT}/delete", "GET", "POST")
@@ -156,11 +149,11 @@ class PromptAdmin:
         if not visit.is_post:
             said, back = f"Delete /{name} for good?", f"{_PROMPTS_PATH}/{name}"
             return parts.question(visit, "Delete a prompt", said, "Delete", back)
-        self._prompts.delete(name)
+        self._chat.prompts.delete(name)
         return Moved(_PROMPTS_PATH, f"/{name} was deleted.")
 
     def _of(self, visit: Visit) -> SavedPrompt:
-        return visit.one_of(self._prompts.all(), "name", "There is no such prompt.")
+        return visit.one_of(self._chat.prompts.all(), "name", "There is no such prompt.")
 
 
 def _form(visit: Visit, prompt: SavedPrompt) -> Html:
@@ -179,21 +172,18 @@ def _preview(text: str) -> str:
     return f"{line[:_PREVIEW]} …" if len(line) > _PREVIEW else line
 
 
-class OverviewAdmin:
+class OverviewAdmin(parts.AdminPages):
     """The first page: figures of the library, and what is being done."""
-
-    def __init__(self, serving: Serving) -> None:
-        self._serving = serving
 
     @page("/admin")
     def _show(self, _visit: Visit) -> Shown:
-        library = self._serving.library
+        library = self._library
         counts, progress = library.documents.counts(), library.indexing.progress()
         numbers = [
             ("Collections", len(library.collections.all()), "/admin/collections"),
             ("Documents", counts.total, "/admin/documents"),
             ("Tokens", len(self._serving.tokens.all()), "/admin/tokens"),
-            ("Prompts", len(self._serving.chat.prompts.all()), "/admin/prompts"),
+            ("Prompts", len(self._chat.prompts.all()), "/admin/prompts"),
         ]
         states = [
             (tag("a", state.value, href=f"/admin/documents?state={state.name}"), f"{number:,}")
@@ -227,11 +217,8 @@ _NAMED = parts.note(
 )
 
 
-class ModelAdmin:
+class ModelAdmin(parts.AdminPages):
     """The models and assistants, and which tokens may ask which."""
-
-    def __init__(self, serving: Serving) -> None:
-        self._serving = serving
 
     @page(_MODELS_PATH)
     def _list(self, _visit: Visit) -> Shown:
@@ -299,11 +286,8 @@ _PATH = "/admin/feedback"
 _KINDS = {"liked": "good", "disliked": "bad", "rewritten": "", "withdrawn": ""}
 
 
-class FeedbackAdmin:
+class FeedbackAdmin(parts.AdminPages):
     """Likes, dislikes and rewrites of answers, by model and one by one."""
-
-    def __init__(self, chat: Chat) -> None:
-        self._chat = chat
 
     @page(_PATH)
     def _show(self, visit: Visit) -> Shown:
@@ -334,22 +318,22 @@ class FeedbackAdmin:
 
 def admin_pages(serving: Serving) -> list[tuple[str, object]]:
     """The pages in their order, each with its title."""
-    library = serving.library
-    return [
-        ("Overview", OverviewAdmin(serving)),
-        ("Collections", CollectionAdmin(library)),
-        ("Documents", DocumentAdmin(library)),
-        ("Assistants", AssistantAdmin(serving)),
-        ("Models", ModelAdmin(serving)),
-        ("Tokens", TokenAdmin(serving)),
-        ("Users", AccessAdmin(serving)),
-        ("Prompts", PromptAdmin(serving.chat)),
-        ("Crawls", CrawlAdmin(library)),
-        ("Log", LogAdmin(serving)),
-        ("Feedback", FeedbackAdmin(serving.chat)),
-        ("Usage", UsageAdmin(serving)),
-        *([("Database", DatabaseAdmin(library))] if library.is_on_server else []),
-    ]
+    pages = (
+        ("Overview", OverviewAdmin),
+        ("Collections", CollectionAdmin),
+        ("Documents", DocumentAdmin),
+        ("Assistants", AssistantAdmin),
+        ("Models", ModelAdmin),
+        ("Tokens", TokenAdmin),
+        ("Users", AccessAdmin),
+        ("Prompts", PromptAdmin),
+        ("Crawls", CrawlAdmin),
+        ("Log", LogAdmin),
+        ("Feedback", FeedbackAdmin),
+        ("Usage", UsageAdmin),
+        *([("Database", DatabaseAdmin)] if serving.library.is_on_server else []),
+    )
+    return [(title, made(serving)) for title, made in pages]
 
 
 def login_page(fault: str = "") -> Html:

@@ -30,16 +30,16 @@ _NEW = AssistantAnswer(
 )  # fmt: skip
 
 
-class AssistantAdmin:
+class AssistantAdmin(parts.AdminPages):
     """Makes, changes and deletes assistants, by the operations that programs have."""
 
     def __init__(self, serving: Serving) -> None:
-        self._serving = serving
+        super().__init__(serving)
         self._calls = AssistantCalls(serving.chat, ReadableLibrary(serving.library))
 
     @page(_PATH)
     def _list(self, visit: Visit) -> Shown:
-        names = parts.collection_names(self._serving.library)
+        names = parts.collection_names(self._library)
         rows = [
             (
                 tag("a", each.name, href=f"{_PATH}/{each.id}"),
@@ -86,7 +86,7 @@ class AssistantAdmin:
         return Moved(_PATH, f"“{assistant.name}” was deleted.")
 
     def _form(self, visit: Visit, action: str, known: AssistantAnswer = _NEW) -> Html:
-        endpoints = self._serving.chat.models.settings.endpoints
+        endpoints = self._chat.models.settings.endpoints
         choices = {"": "as in the settings"} | {e.base_url: e.label for e in endpoints}
         on = [name for name in _ANSWERS if getattr(known, name)]
         return parts.form(
@@ -96,7 +96,7 @@ class AssistantAdmin:
             parts.select("Endpoint", "endpoint", choices, known.endpoint),
             parts.form_field("Model (that of the endpoint if empty)", "model", known.model),
             parts.ticks("Asks only these collections (none: all)", "collection",
-                        parts.collection_names(self._serving.library), known.collections),
+                        parts.collection_names(self._library), known.collections),
             parts.form_field("Filters of every question", "filters", known.filters,
                              hint="such as type:pdf after:2024"),
             parts.form_field("Rails", "rails", known.rails, hint=_RAILS),

@@ -17,7 +17,7 @@ from desktop_rag.features.server.rest.collection_calls import (
     CollectionChange,
     Links,
 )
-from desktop_rag.ingest.library import Library
+from desktop_rag.features.server.serving import Serving
 from desktop_rag.models.embedding.joined_embedding import NAMES
 
 _PATH = "/admin/collections"
@@ -32,12 +32,12 @@ _METHODS = {"structure": "headings and sentences", "tokens": "tokens", "words": 
 _PUBLIC = "Pages are fetched from public addresses only."
 
 
-class CollectionAdmin:
+class CollectionAdmin(parts.AdminPages):
     """Lists the collections with the state of their documents; adds, renames and removes them."""
 
-    def __init__(self, library: Library) -> None:
-        self._library = library
-        self._calls = CollectionCalls(library, ReadableLibrary(library))
+    def __init__(self, serving: Serving) -> None:
+        super().__init__(serving)
+        self._calls = CollectionCalls(serving.library, ReadableLibrary(serving.library))
 
     @page(_PATH)
     def _list(self, visit: Visit) -> Shown:
@@ -212,11 +212,8 @@ _MOST_REFUSALS = 100
 _REFUSED = (DocumentState.FAILED, DocumentState.SKIPPED)
 
 
-class CrawlAdmin:
+class CrawlAdmin(parts.AdminPages):
     """Web pages as sources: when they are fetched, and what was refused."""
-
-    def __init__(self, library: Library) -> None:
-        self._library = library
 
     @page(_CRAWL_PATH)
     def _list(self, visit: Visit) -> Shown:
@@ -330,11 +327,8 @@ _MOST_REASONS = 40
 _SHOWN_TEXT = 20_000
 
 
-class DocumentAdmin:
+class DocumentAdmin(parts.AdminPages):
     """Finds documents by name, state and reason; reads them again, or leaves them out."""
-
-    def __init__(self, library: Library) -> None:
-        self._library = library
 
     @page(_DOCUMENTS)
     def _list(self, visit: Visit) -> Shown:

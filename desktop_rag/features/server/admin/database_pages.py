@@ -10,13 +10,11 @@ from desktop_rag.features.server.admin import page_parts as parts
 from desktop_rag.features.server.admin.page_parts import Shown, Visit, page
 from desktop_rag.features.server.html_writer import Child, Html, joined, tag
 from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.serving import Serving
-from desktop_rag.features.server.values.usage_figures import (
+from desktop_rag.features.server.values.access_values import (
     RequestKind,
     RequestRecord,
     RequestSearch,
 )
-from desktop_rag.ingest.library import Library
 
 _TONES = {
     server_state.IndexState.READY: "good",
@@ -36,11 +34,8 @@ _STATEMENTS_NOTE = (
 )
 
 
-class DatabaseAdmin:
+class DatabaseAdmin(parts.AdminPages):
     """The size of the database, its indexes and what is slow; nothing can be changed here."""
-
-    def __init__(self, library: Library) -> None:
-        self._library = library
 
     @page("/admin/database")
     def _show(self, _visit: Visit) -> Shown:
@@ -162,11 +157,8 @@ _OFF = (
 )
 
 
-class LogAdmin:
+class LogAdmin(parts.AdminPages):
     """Requests of programs, and calls to endpoints: the newest first, a page at a time."""
-
-    def __init__(self, serving: Serving) -> None:
-        self._serving = serving
 
     @page(_PATH)
     def _show(self, visit: Visit) -> Shown:

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from desktop_rag.features.server.access.access_tokens import Token, digest_of
 from desktop_rag.features.server.html_writer import Child, Html, document, tag
 from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.features.server.serving import Serving
 from desktop_rag.ingest.library import Library
 
 _Row = TypeVar("_Row")
@@ -160,6 +161,13 @@ Handler = Callable[[Visit], Answer]
 # A path, its methods, and what answers them.
 Handled = tuple[str, tuple[str, ...], Handler]
 _Method = TypeVar("_Method", bound=Callable[..., Answer])
+
+
+class AdminPages:
+    """The pages about one subject."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving, self._library, self._chat = serving, serving.library, serving.chat
 
 
 def page(path: str, *methods: str) -> Callable[[_Method], _Method]:

@@ -15,8 +15,7 @@ from desktop_rag.core import conversation
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.markup.inert_markdown import InertStream, inert
 from desktop_rag.features.server.access.access_tokens import TokenUses
-from desktop_rag.features.server.access.authority import Authority, RateLimits
-from desktop_rag.features.server.access.callers import Asked, Exchange
+from desktop_rag.features.server.access.callers import Asked, Authority, Exchange, RateLimits
 from desktop_rag.features.server.access.user_rights import UserRights
 from desktop_rag.features.server.filters.filter_chain import (
     AnswerEvents,
@@ -24,7 +23,7 @@ from desktop_rag.features.server.filters.filter_chain import (
     NamedFilter,
     RequestFilter,
 )
-from desktop_rag.features.server.values.usage_figures import RequestRecord
+from desktop_rag.features.server.values.access_values import RequestRecord
 
 log = logging.getLogger(__name__)
 

@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from desktop_rag.core.crawling import Sending, SentDocument, SentOutcome, Taken
 from desktop_rag.core.domain import Document, Source
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.sent_document import Sending, SentDocument, SentOutcome, Taken
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.operations import (
     API,

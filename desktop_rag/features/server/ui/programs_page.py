@@ -29,8 +29,12 @@ from desktop_rag.features.server.ui.token_dialogs import (
     limits_in_words,
     times_in_words,
 )
-from desktop_rag.features.server.values.access_values import AccessRule, TokenWish
-from desktop_rag.features.server.values.usage_figures import Usage, UsageFigures
+from desktop_rag.features.server.values.access_values import (
+    AccessRule,
+    TokenWish,
+    Usage,
+    UsageFigures,
+)
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line

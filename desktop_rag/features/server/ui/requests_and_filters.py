@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QLineEdit, QPlainTe
 from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.server.services import ServerRecords, TokenFacts
-from desktop_rag.features.server.values.usage_figures import (
+from desktop_rag.features.server.values.access_values import (
     RequestKind,
     RequestRecord,
     RequestSearch,

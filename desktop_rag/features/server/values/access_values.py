@@ -1,8 +1,12 @@
-"""Access rules, certificates and tokens of the local server. Frozen values, pure."""
+"""Access rules, certificates, tokens and requests of the local server. Frozen values, pure."""
 
+import time
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from enum import StrEnum
+from statistics import median
+from typing import ClassVar, Literal, get_args
 
 from desktop_rag.core.records import Record
 
@@ -62,3 +66,132 @@ class TokenWish:
     days: float = 0
     lists_sources: bool = False
     passes_markup: bool = False
+
+
+_CLIENT_FAULT, _SERVER_FAULT = 400, 500
+
+
+class RequestKind(StrEnum):
+    """How a request ended, as far as one looks for it."""
+
+    ANSWER = "answer"
+    REFUSED = "refused"
+    ERROR = "error"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRecord(Record):
+    """One request. `at` is Unix time, `ms` the milliseconds until its last byte was sent.
+
+    `token` is the name of the token, "" for a request without a valid one; `user` tells the users
+    of another application apart, without naming them. `refusal` is the message that the client got
+    when it was refused, or why there is no answer. `asked_chars` and `answer_chars` are the lengths
+    of the question and the answer, which are themselves "" unless they are logged.
+    """
+
+    is_brief: ClassVar = True
+    at: float
+    method: str = ""
+    path: str = ""
+    token: str = ""
+    token_id: str = ""
+    user: str = ""
+    model: str = ""
+    status: int = 0
+    ms: int = 0
+    refusal: str = ""
+    question: str = ""
+    answer: str = ""
+    asked_chars: int = 0
+    answer_chars: int = 0
+
+    @property
+    def kind(self) -> RequestKind:
+        """An answer that failed while it was being sent is an error whatever its status."""
+        if _CLIENT_FAULT <= self.status < _SERVER_FAULT:
+            return RequestKind.REFUSED
+        # 0 is one that was never answered: the program had left.
+        if self.status >= _SERVER_FAULT or self.refusal or not self.status:
+            return RequestKind.ERROR
+        return RequestKind.ANSWER if self.answer_chars else RequestKind.OTHER
+
+    def fits(self, wanted: "RequestSearch") -> bool:
+        """True when it is one of those looked for."""
+        if wanted.kind not in ("", self.kind) or wanted.token_id not in ("", self.token_id):
+            return False
+        said = "\n".join((self.path, self.token, self.model, self.refusal, self.question,
+                          self.answer)).casefold()  # fmt: skip
+        return all(word in said for word in wanted.words.casefold().split())
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSearch:
+    """What is looked for in the log; empty fields ask for nothing."""
+
+    kind: RequestKind | str = ""
+    token_id: str = ""
+    words: str = ""
+
+
+DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The figures of a day, a token, or all; the times are those of answers, 0 without any."""
+
+    label: str
+    requests: int = 0
+    answers: int = 0
+    refused: int = 0
+    errors: int = 0
+    asked_chars: int = 0
+    answer_chars: int = 0
+    median_ms: int = 0
+    slowest_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class UsageFigures:
+    """Figures since a time: `days` newest first, `tokens` busiest first ("" for no valid one)."""
+
+    whole: Usage
+    days: tuple[Usage, ...] = ()
+    tokens: tuple[Usage, ...] = ()
+
+
+def usage_since(since: float, newest_first: Iterable[RequestRecord]) -> UsageFigures:
+    """The figures of the records from this time on; reads no further than it has to."""
+    by_day: dict[str, list[RequestRecord]] = defaultdict(list)
+    by_token: dict[str, list[RequestRecord]] = defaultdict(list)
+    every: list[RequestRecord] = []
+    for record in newest_first:
+        if record.at < since - DAY_S:
+            # Processes write at the same time, and clocks are set: not at the first older one.
+            break
+        if record.at < since:
+            continue
+        every.append(record)
+        by_day[time.strftime("%Y-%m-%d", time.localtime(record.at))].append(record)
+        by_token[record.token].append(record)
+    days = [_usage(day, by_day[day]) for day in sorted(by_day, reverse=True)]
+    tokens = [_usage(token, records) for token, records in by_token.items()]
+    tokens.sort(key=lambda usage: (-usage.requests, usage.label))
+    return UsageFigures(_usage("", every), tuple(days), tuple(tokens))
+
+
+def _usage(label: str, records: list[RequestRecord]) -> Usage:
+    kinds = [record.kind for record in records]
+    times = [record.ms for record in records if record.kind is RequestKind.ANSWER]
+    return Usage(
+        label,
+        len(records),
+        kinds.count(RequestKind.ANSWER),
+        kinds.count(RequestKind.REFUSED),
+        kinds.count(RequestKind.ERROR),
+        sum(record.asked_chars for record in records),
+        sum(record.answer_chars for record in records),
+        round(median(times)) if times else 0,
+        max(times, default=0),
+    )

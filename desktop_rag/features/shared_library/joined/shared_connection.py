@@ -36,7 +36,7 @@ from desktop_rag.core.shared_library import (
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import Scope
 from desktop_rag.store.contract.vectors import ModelRow
-from desktop_rag.store.joining import LibraryBeside
+from desktop_rag.store.opening import LibraryBeside
 
 T = TypeVar("T")
 # Leaves 2^52 chunks for each library, and JSON can express all of their numbers.

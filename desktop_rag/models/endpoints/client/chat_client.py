@@ -50,8 +50,7 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
     StreamError,
 )
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests, pause
-from desktop_rag.models.endpoints.client.profile_book import ProfileBook
-from desktop_rag.models.endpoints.client.rate_limits import Allowances
+from desktop_rag.models.endpoints.client.rate_limits import Allowances, ProfileBook
 from desktop_rag.models.endpoints.client.streams.thinking import ThinkingSplitter
 from desktop_rag.models.endpoints.providers import with_quirks
 from desktop_rag.models.ports import ChatTurn, Delta, HeardAnswer, OwnServer, Schema, Tool, ToolCall

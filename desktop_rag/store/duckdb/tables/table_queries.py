@@ -20,7 +20,7 @@ from typing import Any
 
 import duckdb
 
-from desktop_rag.store.contract.tables import OpenTables, QueryRefusedError, QueryResult, QueryTable
+from desktop_rag.store.contract.engine import OpenTables, QueryRefusedError, QueryResult, QueryTable
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Columns, Connection, insert
 
 LONGEST_SQL_CHARS = 4_000

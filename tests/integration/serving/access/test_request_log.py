@@ -6,7 +6,7 @@ import pytest
 
 from desktop_rag.features.server.filters.standard_filters import RequestLog
 from desktop_rag.features.server.services import ServerSwitch
-from desktop_rag.features.server.values.usage_figures import RequestRecord
+from desktop_rag.features.server.values.access_values import RequestRecord
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 

@@ -17,7 +17,7 @@ from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.places import column_letters, places_to_json
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.office.spreadsheet import RowWriter
-from desktop_rag.store.contract.tables import QueryResult
+from desktop_rag.store.contract.engine import QueryResult
 
 Rows = Sequence[Sequence[str]]
 ORDERS = [["Region", "Pounds"], ["North", "1"], ["South", "2"], ["North", "3"]]

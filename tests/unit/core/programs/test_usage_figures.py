@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_rag.features.server.values.usage_figures import (
+from desktop_rag.features.server.values.access_values import (
     DAY_S,
     RequestKind,
     RequestRecord,

@@ -9,7 +9,7 @@ from threading import Event
 
 import pytest
 
-from desktop_rag.store.contract.tables import OpenTables, QueryRefusedError, QueryTable, TableColumn
+from desktop_rag.store.contract.engine import OpenTables, QueryRefusedError, QueryTable, TableColumn
 from desktop_rag.store.duckdb.tables.table_queries import LONGEST_SQL_CHARS, MOST_ROWS, TableQueries
 
 ORDERS = QueryTable(
