@@ -34,13 +34,10 @@ from desktop_rag.features.server.filters.filter_chain import FilterChain
 from desktop_rag.features.server.filters.standard_filters import InertFilter, RetrieveFilter
 from desktop_rag.features.server.model_names import COLLECTION, EVERYTHING, ModelName, slug_of
 from desktop_rag.features.server.program_answers import Answers
-from desktop_rag.features.server.readable_library import ReadableLibrary
+from desktop_rag.features.server.readable_library import Calls, LinkTo
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.wire_sources import source_json, title_of
 from desktop_rag.ingest.library import Library
-
-# The address that shows [start, end) of a document to a caller.
-LinkTo = Callable[[Caller, str, int, int], str]
 
 OnlyIn = Annotated[str, Field(description="Only this collection.")]
 
@@ -57,19 +54,16 @@ def tell_nobody(_said: str) -> None:
     """For callers that only want the result."""
 
 
-class LibraryCalls:
+class LibraryCalls(Calls):
     """Answers calls for a caller. AppError for what can't be done."""
 
     def __init__(
         self, chat: Chat, library: Library, link: LinkTo, chain: FilterChain | None = None
     ) -> None:
         """Without a `chain` only the rights of the caller limit the calls. Answers are inert."""
+        super().__init__(chat, library, link)
         self._chain = chain or FilterChain([("*", InertFilter()), ("*", RetrieveFilter())])
-        self._chat = chat
         self._answers = Answers(chat, self._chain)
-        self._library = library
-        self._readable = ReadableLibrary(library)
-        self._link = link
 
     def call(
         self, caller: Caller, name: str, arguments: dict[str, Any], tell: Tell = tell_nobody

@@ -1,7 +1,8 @@
 """The library as a caller may see it: what they may not read does not exist. Worker threads."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import Collection, Document, Source
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.refusals import Refusal
@@ -92,6 +93,18 @@ def need_whole_rights(caller: Caller) -> None:
     if caller.user or caller.shared_ids:
         said = "This is not for the users of another application."
         raise Refusal(403, said, code="not_for_users")
+
+
+# The address that shows [start, end) of a document to a caller.
+LinkTo = Callable[[Caller, str, int, int], str]
+
+
+class Calls:
+    """What programs may call; of the library they see what they may read."""
+
+    def __init__(self, chat: Chat, library: Library, link: LinkTo) -> None:
+        self._chat, self._library, self._link = chat, library, link
+        self._readable = ReadableLibrary(library)
 
 
 def need_every_collection(caller: Caller) -> None:

@@ -46,8 +46,7 @@ def caller(*collection_ids: str) -> Caller:
 
 
 def calls(services: Services) -> DocumentCalls:
-    library = services.library
-    return DocumentCalls(library, ReadableLibrary(library), lambda *_: "link")
+    return DocumentCalls(services.chat, services.library, lambda *_: "link")
 
 
 def reads(work: Callable[[], object]) -> int:
@@ -108,7 +107,7 @@ def test_users_of_an_application_see_their_documents_with_as_few_reads(
 
 
 def test_sources_and_the_lists_of_mcp_take_as_few(services: Services, ids: list[str]) -> None:
-    collections = CollectionCalls(services.library, ReadableLibrary(services.library))
+    collections = CollectionCalls(services.chat, services.library, lambda *_: "link")
     of_few, of_many = (reads(lambda c=c: collections.list_sources(caller(), c)) for c in ids)
     assert of_few == of_many
     mcp = LibraryCalls(services.chat, services.library, lambda *_: "link")

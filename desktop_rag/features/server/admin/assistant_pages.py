@@ -7,7 +7,6 @@ from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.admin import page_parts as parts
 from desktop_rag.features.server.admin.page_parts import Answer, Moved, Shown, Visit, page
 from desktop_rag.features.server.html_writer import Html, joined, tag
-from desktop_rag.features.server.readable_library import ReadableLibrary
 from desktop_rag.features.server.rest.assistant_calls import (
     AssistantAnswer,
     AssistantCalls,
@@ -35,7 +34,7 @@ class AssistantAdmin(parts.AdminPages):
 
     def __init__(self, serving: Serving) -> None:
         super().__init__(serving)
-        self._calls = AssistantCalls(serving.chat, ReadableLibrary(serving.library))
+        self._calls = AssistantCalls(serving.chat, serving.library, serving.links.link)
 
     @page(_PATH)
     def _list(self, visit: Visit) -> Shown:

@@ -10,7 +10,6 @@ from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.admin import page_parts as parts
 from desktop_rag.features.server.admin.page_parts import Answer, Moved, Shown, Visit, page
 from desktop_rag.features.server.html_writer import Child, Html, joined, tag
-from desktop_rag.features.server.readable_library import ReadableLibrary
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.rest.collection_calls import (
     CollectionCalls,
@@ -37,7 +36,7 @@ class CollectionAdmin(parts.AdminPages):
 
     def __init__(self, serving: Serving) -> None:
         super().__init__(serving)
-        self._calls = CollectionCalls(serving.library, ReadableLibrary(serving.library))
+        self._calls = CollectionCalls(serving.chat, serving.library, serving.links.link)
 
     @page(_PATH)
     def _list(self, visit: Visit) -> Shown:

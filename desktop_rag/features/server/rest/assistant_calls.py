@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from desktop_rag.answer.chat import Chat
 from desktop_rag.core.assistant import LONGEST_INSTRUCTIONS, LONGEST_NAME, Assistant
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.records import LONGEST_LABEL
@@ -23,7 +22,7 @@ from desktop_rag.features.server.operations import (
     Name,
     operation,
 )
-from desktop_rag.features.server.readable_library import ReadableLibrary, need_every_collection
+from desktop_rag.features.server.readable_library import Calls, need_every_collection
 from desktop_rag.features.server.refusals import Refusal
 
 AssistantName = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=r"\S")]
@@ -99,19 +98,14 @@ class AssistantList(Answered):
     assistants: list[AssistantAnswer]
 
 
-class AssistantCalls:
+class AssistantCalls(Calls):
     """Lists, makes, changes and deletes assistants."""
-
-    def __init__(self, chat: Chat, readable: ReadableLibrary) -> None:
-        self._chat = chat
-        self._assistants = chat.assistants
-        self._readable = readable
 
     @operation("GET assistants", ADMIN)
     def list_assistants(self, caller: Caller) -> AssistantList:
         """List the assistants."""
         need_every_collection(caller)
-        return AssistantList(assistants=[_shown(each) for each in self._assistants.all()])
+        return AssistantList(assistants=[_shown(each) for each in self._chat.assistants.all()])
 
     @operation("POST assistants", ADMIN, 201)
     def make_assistant(self, caller: Caller, body: NewAssistant) -> AssistantAnswer:
@@ -134,22 +128,24 @@ class AssistantCalls:
 
         Its chats stay, and so do its documents.
         """
-        self._assistants.delete(self._known(caller, assistant_id).assistant_id)
+        self._chat.assistants.delete(self._known(caller, assistant_id).assistant_id)
         return DeletedAnswer(deleted=[assistant_id])
 
     def _known(self, caller: Caller, assistant_id: str) -> Assistant:
         need_every_collection(caller)
-        found = self._assistants.get(assistant_id)
+        found = self._chat.assistants.get(assistant_id)
         if found is None:
             raise Refusal(404, "There is no such assistant.", code="no_such_assistant")
         return found
 
     def _kept(self, assistant: Assistant, *, is_new: bool) -> Assistant:
         try:
-            keep = self._assistants.add if is_new else self._assistants.change
+            keep = self._chat.assistants.add if is_new else self._chat.assistants.change
             return keep(assistant)
         except AppError as error:
-            others = [a for a in self._assistants.all() if a.assistant_id != assistant.assistant_id]
+            others = [
+                a for a in self._chat.assistants.all() if a.assistant_id != assistant.assistant_id
+            ]
             is_taken = assistant.name.casefold() in {other.name.casefold() for other in others}
             status, code = (409, "name_taken") if is_taken else (400, "not_valid")
             raise Refusal.of_error(error, status, code=code) from error
@@ -183,7 +179,7 @@ class AssistantCalls:
     def _check_rails(self, rails: str) -> None:
         """Refuses a folder that no assistant uses: a program must not open any folder it likes."""
         is_folder = "/" in rails or "\\" in rails
-        if is_folder and rails not in {each.rails for each in self._assistants.all()}:
+        if is_folder and rails not in {each.rails for each in self._chat.assistants.all()}:
             said = "No assistant uses rails from this folder. Choose it in the app first."
             raise Refusal(400, said, param="rails", code="unknown_rails")
 

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from desktop_rag.answer.chat import Chat
 from desktop_rag.core.assistant import SavedPrompt, plain_name
 from desktop_rag.core.domain import Collection, DocumentState, Source, WebLinks
 from desktop_rag.core.errors import AppError
@@ -26,6 +25,7 @@ from desktop_rag.features.server.operations import (
     operation,
 )
 from desktop_rag.features.server.readable_library import (
+    Calls,
     ReadableLibrary,
     need_every_collection,
     need_prompts,
@@ -34,7 +34,6 @@ from desktop_rag.features.server.readable_library import (
 )
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.values.access_values import USUAL_ALGORITHMS, AccessRule, Algorithm
-from desktop_rag.ingest.library import Library
 from desktop_rag.models.embedding.joined_embedding import BUNDLED, BUNDLED_MULTILINGUAL
 
 _UNKNOWN: Mapping[str, DocumentCounts] = MappingProxyType({})
@@ -122,12 +121,8 @@ class SourceList(Answered):
     sources: list[SourceAnswer]
 
 
-class CollectionCalls:
+class CollectionCalls(Calls):
     """Lists, makes, changes and deletes collections."""
-
-    def __init__(self, library: Library, readable: ReadableLibrary) -> None:
-        self._library = library
-        self._readable = readable
 
     @operation("GET collections", READ)
     def list_collections(self, caller: Caller) -> CollectionList:
@@ -388,11 +383,8 @@ class PromptList(Answered):
 PromptName = Annotated[str, Field(min_length=1, max_length=100)]
 
 
-class PromptCalls:
+class PromptCalls(Calls):
     """Lists, saves and deletes prompts, which are in no collection."""
-
-    def __init__(self, chat: Chat) -> None:
-        self._prompts = chat.prompts
 
     @operation("GET prompts", READ)
     def list_prompts(self, caller: Caller) -> PromptList:
@@ -400,7 +392,7 @@ class PromptCalls:
 
         There are none for a token of some collections.
         """
-        saved = self._prompts.all() if caller.sees_prompts else []
+        saved = self._chat.prompts.all() if caller.sees_prompts else []
         return PromptList(prompts=[PromptAnswer.of(prompt) for prompt in saved])
 
     @operation("PUT prompts/{name}", WRITE)
@@ -408,14 +400,14 @@ class PromptCalls:
         """Save a prompt."""
         need_prompts(caller)
         plain = plain_name(name)
-        return PromptAnswer.of(self._prompts.save(SavedPrompt(plain, body.text), former=plain))
+        return PromptAnswer.of(self._chat.prompts.save(SavedPrompt(plain, body.text), former=plain))
 
     @operation("DELETE prompts/{name}", WRITE)
     def delete_prompt(self, caller: Caller, name: PromptName) -> DeletedAnswer:
         """Delete a prompt."""
         need_prompts(caller)
         plain = plain_name(name)
-        if not plain or all(prompt.name != plain for prompt in self._prompts.all()):
+        if not plain or all(prompt.name != plain for prompt in self._chat.prompts.all()):
             raise Refusal(404, "There is no such prompt.", code="no_such_prompt")
-        self._prompts.delete(plain)
+        self._chat.prompts.delete(plain)
         return DeletedAnswer(deleted=[plain])

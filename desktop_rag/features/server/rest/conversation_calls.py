@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation, Feedback, Message, Role, plain_title
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import SearchScope
@@ -19,7 +18,6 @@ from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.features.server.access.callers import Asked, Caller, message_of, with_instructions
 from desktop_rag.features.server.answer_run import AnswerRun, FinishedRun
 from desktop_rag.features.server.filters.standard_filters import inert_message
-from desktop_rag.features.server.library_calls import LinkTo
 from desktop_rag.features.server.model_names import COLLECTION, EVERYTHING
 from desktop_rag.features.server.operations import (
     ADMIN,
@@ -36,7 +34,11 @@ from desktop_rag.features.server.operations import (
     operation,
     page_of,
 )
-from desktop_rag.features.server.readable_library import ReadableLibrary, need_every_collection
+from desktop_rag.features.server.readable_library import (
+    Calls,
+    ReadableLibrary,
+    need_every_collection,
+)
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.responses import KEEP_ALIVE, event
 from desktop_rag.features.server.serving import Serving
@@ -100,13 +102,8 @@ class WholeConversation(ConversationAnswer):
     messages: list[MessageAnswer]
 
 
-class ConversationCalls:
+class ConversationCalls(Calls):
     """Stores, lists, reads and deletes conversations of programs."""
-
-    def __init__(self, chat: Chat, readable: ReadableLibrary, link: LinkTo) -> None:
-        self._history = chat.history
-        self._readable = readable
-        self._link = link
 
     @operation("POST feedback", ASK)
     def give_feedback(self, caller: Caller, body: Opinion) -> FeedbackAnswer:
@@ -116,10 +113,10 @@ class ConversationCalls:
             # What a person wrote becomes a document that every question may find.
             need_every_collection(caller)
         answer = self._answer(caller, body)
-        self._history.set_feedback(answer.message_id, _OPINIONS[body.opinion])
+        self._chat.history.set_feedback(answer.message_id, _OPINIONS[body.opinion])
         if body.rewrite is not None:
             try:
-                self._history.rewrite(answer, body.rewrite)
+                self._chat.history.rewrite(answer, body.rewrite)
             except AppError as error:
                 raise Refusal.of_error(error, 503) from error
         return FeedbackAnswer.of(
@@ -144,7 +141,7 @@ class ConversationCalls:
         It has the sources that the caller may read now.
         """
         conversation = self._find(caller, conversation_id)
-        messages = self._history.messages(conversation_id)
+        messages = self._chat.history.messages(conversation_id)
         shown = [self._shown(caller, message) for message in messages]
         return WholeConversation.of(conversation, id=conversation_id, messages=shown)
 
@@ -155,7 +152,7 @@ class ConversationCalls:
         It is removed for good at the next start of the app.
         """
         self._find(caller, conversation_id)
-        self._history.delete(conversation_id)
+        self._chat.history.delete(conversation_id)
         return DeletedAnswer(deleted=[conversation_id])
 
     # --- while asking --------------------------------------------------------------------------
@@ -164,17 +161,19 @@ class ConversationCalls:
         """The conversation that a question belongs to: a "new" one, or a stored one by its id."""
         if wanted != "new":
             return self._find(caller, wanted)
-        return self._history.programs.start(caller.keeper, plain_title(question))
+        return self._chat.history.programs.start(caller.keeper, plain_title(question))
 
     def messages(self, conversation_id: str) -> Sequence[Message]:
         """What was said in it."""
-        return self._history.messages(conversation_id)
+        return self._chat.history.messages(conversation_id)
 
     def store(self, conversation: Conversation, *messages: Message) -> None:
         """Store messages at its end."""
         key = conversation.conversation_id
         for message in messages:
-            self._history.programs.add(replace(message, conversation_id=key, scope=ALL_DOCUMENTS))
+            self._chat.history.programs.add(
+                replace(message, conversation_id=key, scope=ALL_DOCUMENTS)
+            )
 
     def _answer(self, caller: Caller, opinion: Opinion) -> Message:
         """The answer that an opinion is of, stored if it is not yet."""
@@ -192,16 +191,18 @@ class ConversationCalls:
         return answer
 
     def _stored(self, caller: Caller, message_id: str) -> Message | None:
-        conversation_id = self._history.programs.conversation_of(message_id)
+        conversation_id = self._chat.history.programs.conversation_of(message_id)
         if conversation_id not in {c.conversation_id for c in self._own(caller)}:
             return None
-        found = [m for m in self._history.messages(conversation_id) if m.message_id == message_id]
+        found = [
+            m for m in self._chat.history.messages(conversation_id) if m.message_id == message_id
+        ]
         return found[0] if found and found[0].role is Role.ASSISTANT else None
 
     def _own(self, caller: Caller) -> list[Conversation]:
         is_limited = caller.is_limited or caller.user
         sees_all = caller.token.allows(ADMIN) and not is_limited
-        return self._history.programs.of("" if sees_all else caller.keeper)
+        return self._chat.history.programs.of("" if sees_all else caller.keeper)
 
     def _find(self, caller: Caller, conversation_id: str) -> Conversation:
         for conversation in self._own(caller):

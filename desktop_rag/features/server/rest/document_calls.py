@@ -16,7 +16,6 @@ from desktop_rag.core.question import SearchScope
 from desktop_rag.features.server.access.callers import Asked, Caller, message_of
 from desktop_rag.features.server.access.user_rights import path_in
 from desktop_rag.features.server.filters.filter_chain import FilterChain
-from desktop_rag.features.server.library_calls import LinkTo
 from desktop_rag.features.server.model_names import COLLECTION, EVERYTHING
 from desktop_rag.features.server.operations import (
     LARGEST,
@@ -37,7 +36,7 @@ from desktop_rag.features.server.operations import (
     operation,
     page_of,
 )
-from desktop_rag.features.server.readable_library import ReadableLibrary
+from desktop_rag.features.server.readable_library import Calls, LinkTo
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.ingest.library import Library
 
@@ -127,13 +126,8 @@ class ChunkList(Listed):
     chunks: list[ChunkAnswer]
 
 
-class DocumentCalls:
+class DocumentCalls(Calls):
     """Lists documents, and gives what is stored of one."""
-
-    def __init__(self, library: Library, readable: ReadableLibrary, link: LinkTo) -> None:
-        self._library = library
-        self._readable = readable
-        self._link = link
 
     @operation("GET documents", READ)
     def list_documents(self, caller: Caller, query: DocumentsQuery) -> DocumentList:
@@ -271,12 +265,8 @@ class StatusAnswer(Answered):
     faults: list[Fault]
 
 
-class StatusCalls:
+class StatusCalls(Calls):
     """Tells how far indexing is, with the numbers of what the caller may read."""
-
-    def __init__(self, library: Library, readable: ReadableLibrary) -> None:
-        self._library = library
-        self._readable = readable
 
     @operation("GET status", READ)
     def get_status(self, caller: Caller) -> StatusAnswer:
@@ -344,24 +334,13 @@ class SearchAnswer(Answered):
     next_offset: int | None
 
 
-class SearchCalls:
+class SearchCalls(Calls):
     """Finds passages."""
 
-    def __init__(
-        self,
-        chat: Chat,
-        library: Library,
-        readable: ReadableLibrary,
-        documents: DocumentCalls,
-        chain: FilterChain,
-        link: LinkTo,
-    ) -> None:
-        self._chat = chat
-        self._library = library
-        self._readable = readable
-        self._documents = documents
+    def __init__(self, chat: Chat, library: Library, link: LinkTo, chain: FilterChain) -> None:
+        super().__init__(chat, library, link)
+        self._documents = DocumentCalls(chat, library, link)
         self._chain = chain
-        self._link = link
 
     @operation("POST search", READ)
     def search(self, caller: Caller, body: Search) -> SearchAnswer:

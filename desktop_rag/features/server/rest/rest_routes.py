@@ -297,18 +297,17 @@ def rest_operations(serving: Serving) -> list[Operation]:
     """All operations below `/api/v1`."""
     chat, library, link = serving.chat, serving.library, serving.links.link
     readable = ReadableLibrary(library)
-    documents = DocumentCalls(library, readable, link)
-    conversations = ConversationCalls(chat, readable, link)
+    conversations = ConversationCalls(chat, library, link)
     return operations_of(
-        CollectionCalls(library, readable),
+        CollectionCalls(chat, library, link),
         AccessCalls(serving.access_rules, readable),
-        documents,
-        SendingCalls(library, readable, documents),
-        SearchCalls(chat, library, readable, documents, serving.chain, link),
+        DocumentCalls(chat, library, link),
+        SendingCalls(chat, library, link),
+        SearchCalls(chat, library, link, serving.chain),
         AskCalls(serving, readable, conversations),
-        AssistantCalls(chat, readable),
-        PromptCalls(chat),
+        AssistantCalls(chat, library, link),
+        PromptCalls(chat, library, link),
         conversations,
-        StatusCalls(library, readable),
+        StatusCalls(chat, library, link),
         ModelCalls(serving.verb_of),
     )

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.crawling import Sending, SentDocument, SentOutcome, Taken
 from desktop_rag.core.domain import Document, Source
 from desktop_rag.core.errors import AppError
@@ -27,7 +28,7 @@ from desktop_rag.features.server.operations import (
     Value,
     operation,
 )
-from desktop_rag.features.server.readable_library import ReadableLibrary, need_whole_rights
+from desktop_rag.features.server.readable_library import Calls, LinkTo, need_whole_rights
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.rest.document_calls import DocumentAnswer, DocumentCalls
 from desktop_rag.ingest.library import Library
@@ -142,15 +143,12 @@ class RoundAnswer(Answered):
 Result = tuple[int, TakenAnswer]
 
 
-class SendingCalls:
+class SendingCalls(Calls):
     """Keeps collections in step with the content of applications."""
 
-    def __init__(
-        self, library: Library, readable: ReadableLibrary, documents: DocumentCalls
-    ) -> None:
-        self._library = library
-        self._readable = readable
-        self._documents = documents
+    def __init__(self, chat: Chat, library: Library, link: LinkTo) -> None:
+        super().__init__(chat, library, link)
+        self._documents = DocumentCalls(chat, library, link)
 
     @operation("POST collections/{collection_id}/documents", WRITE, QUEUED, DONE)
     def add_document(self, caller: Caller, collection_id: Id, body: NewDocument) -> Result:
