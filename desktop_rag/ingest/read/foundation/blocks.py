@@ -63,6 +63,18 @@ def write_table(draft: DocumentDraft, rows: Sequence[Sequence[str]], marked: int
         draft.add_table_header(ends[found[0]], found[1])
 
 
+def merged(cells: Iterable[tuple[str, str, int]], above: Sequence[str]) -> list[str]:
+    """A text for each column of a row, by (text, what it goes on, columns) of its cells.
+
+    A cell that goes on the one on its "left", or the one "above", says the text of that.
+    """
+    texts: list[str] = []
+    for text, goes_on, columns in cells:
+        before = {"left": texts[-1:], "above": above[len(texts) : len(texts) + 1]}.get(goes_on)
+        texts += [before[0] if before else text] * columns
+    return texts
+
+
 def _joined_names(row: Sequence[str], below: Sequence[str]) -> tuple[list[str], list[str]]:
     """The names of columns under cells that reach over several, and the lowest part of each name;
     none if no cell does.

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from functools import cache, partial
-from itertools import islice
 
 from desktop_rag.core.places import column_letters, column_number
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
@@ -455,13 +454,14 @@ def _ods_sheet(table: Element, named: Mapping[str, Look]) -> SheetLooks:
         if attribute(item, "visibility") == "collapse":
             columns.update(range(column, column + count) if count < _MAX_COLUMNS // 2 else ())
         column += count
-    addresses = dict(islice(_ods_addresses(table), _MAX_LINKS))
+    addresses: dict[str, str] = {}
+    rows = list(_ods_rows(table, named, addresses))
     formulas = (cell for cell in descendants(table, "table-cell") if attribute(cell, "formula"))
     unstored = sum(not attribute(cell, "value-type") for cell in formulas)
     spans = (span for span in descendants(table, "span") if _look_in(span, named) != PLAIN)
     lines = dict.fromkeys(span.getparent() for span in spans)
     texts = {"".join(line.itertext()): in_looks(_ods_runs(line, named)) for line in lines}
-    return SheetLooks(_ods_rows(table, named), frozenset(columns), unstored, addresses, texts)
+    return SheetLooks(iter(rows), frozenset(columns), unstored, addresses, texts)
 
 
 def _look_in(element: Element, named: Mapping[str, Look]) -> Look:
@@ -475,19 +475,10 @@ def _ods_runs(line: Element, named: Mapping[str, Look]) -> Iterator[tuple[str, L
         yield part.tail or "", PLAIN
 
 
-def _ods_addresses(table: Element) -> Iterator[tuple[str, str]]:
-    """Cells with the address that their words link to."""
-    row = 0
-    for item in descendants(table, "table-row"):
-        column = 0
-        for cell in children(item):
-            for link in islice(descendants(cell, "a"), 1):
-                yield f"{column_letters(column)}{row + 1}", attribute(link, "href")
-            column += min(_repeated(cell, "columns"), _MAX_COLUMNS)
-        row += min(_repeated(item, "rows"), _MAX_ROWS)
-
-
-def _ods_rows(table: Element, named: Mapping[str, Look]) -> Iterator[RowLooks]:
+def _ods_rows(
+    table: Element, named: Mapping[str, Look], addresses: dict[str, str]
+) -> Iterator[RowLooks]:
+    """The rows; `addresses` gets what the words of cells link to."""
     row = 0
     for item in descendants(table, "table-row"):
         count = min(_repeated(item, "rows"), _MAX_ROWS)
@@ -497,6 +488,9 @@ def _ods_rows(table: Element, named: Mapping[str, Look]) -> Iterator[RowLooks]:
             places = min(_repeated(cell, "columns"), _MAX_COLUMNS)
             if attribute(cell, "value-type") in _SHOWN_KINDS and (text := _says_text(cell)):
                 shows |= {n: partial(_as_is, text) for n in range(column, column + places)}
+            link = next(descendants(cell, "a"), None)
+            if link is not None and len(addresses) < _MAX_LINKS:
+                addresses[f"{column_letters(column)}{row + 1}"] = attribute(link, "href")
             if _look_in(cell, named).is_crossed_out:
                 crossed_out.update(range(column, column + places))
             column += places

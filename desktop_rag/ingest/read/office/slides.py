@@ -14,6 +14,7 @@ from desktop_rag.ingest.read.foundation.blocks import (
     Table,
     counted,
     given_title,
+    merged,
 )
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encryption import open_archive
@@ -227,15 +228,12 @@ def _rows(table: Element) -> list[list[str]]:
     """The cells of each row; the text of a merged cell is repeated wherever it reaches."""
     rows: list[list[str]] = [[]]
     for row in children(table, "tr"):
-        cells: list[str] = []
+        cells: list[tuple[str, str, int]] = []
         for cell in children(row, "tc"):
             text = " ".join(" ".join(_lines(child(cell, "txBody"))).split())
-            if attribute(cell, "vMerge") in _TRUE and len(cells) < len(rows[-1]):
-                text = rows[-1][len(cells)]
-            elif attribute(cell, "hMerge") in _TRUE and cells:
-                text = cells[-1]
-            cells.append(text)
-        rows.append(cells)
+            is_left, is_above = (attribute(cell, f"{way}Merge") in _TRUE for way in "hv")
+            cells.append((text, "above" if is_above else "left" * is_left, 1))
+        rows.append(merged(cells, rows[-1]))
     return rows
 
 

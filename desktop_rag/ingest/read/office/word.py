@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 
 from desktop_rag.ingest.read.foundation.addresses import address_of_field, behind
-from desktop_rag.ingest.read.foundation.blocks import BlockWriter, counted, is_for_layout
+from desktop_rag.ingest.read.foundation.blocks import BlockWriter, counted, is_for_layout, merged
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.formulas import office_math
@@ -413,16 +413,13 @@ def _spread(
     row: Element, cells: Sequence[Element], texts: Sequence[str], above: Sequence[str]
 ) -> list[str]:
     """A text for each column of a row: that of a merged cell stands wherever it reaches."""
-    spread = [""] * _columns(child(row, "trPr"), "gridBefore", 0)
+    spread = [("", "", _columns(child(row, "trPr"), "gridBefore", 0))]
     for cell, text in zip(cells, texts, strict=True):
         properties = child(cell, "tcPr")
-        shown = text
-        for before, kind in ((above[len(spread) :], "vMerge"), (spread[-1:], "hMerge")):
-            merged = child(properties, kind)
-            if before and merged is not None and attribute(merged) != "restart":
-                shown = before[0]
-        spread += [shown] * _columns(properties, "gridSpan", 1)
-    return spread
+        kinds = {"above": child(properties, "vMerge"), "left": child(properties, "hMerge")}
+        goes_on = [k for k, e in kinds.items() if e is not None and attribute(e) != "restart"]
+        spread.append((text, goes_on[-1] if goes_on else "", _columns(properties, "gridSpan", 1)))
+    return merged(spread, above)
 
 
 def _columns(properties: Element | None, name: str, default: int) -> int:

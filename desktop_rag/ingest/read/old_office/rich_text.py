@@ -4,9 +4,10 @@ import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 from desktop_rag.ingest.read.foundation.addresses import address_of_field, behind
-from desktop_rag.ingest.read.foundation.blocks import BlockWriter, is_for_layout
+from desktop_rag.ingest.read.foundation.blocks import BlockWriter, is_for_layout, merged
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
 from desktop_rag.ingest.read.foundation.ooxml import picture_text
@@ -423,7 +424,7 @@ class _Reader:
         elif word == "trowd":
             self._joins = []
         elif word in ("clmrg", "clvmrg"):
-            self._join = word
+            self._join = "left" if word == "clmrg" else "above"
         elif word == "cellx":
             self._joins.append(self._join)
             self._join = ""
@@ -528,9 +529,7 @@ class _Reader:
                 self._blocks.add_paragraph(text)
         else:
             texts = [" ".join(cell) for cell in row]
-            for n, join in enumerate(self._joins[: len(texts)]):
-                before = texts[n - 1 : n] if join == "clmrg" else self._above[n : n + 1]
-                texts[n] = before[0] if join and before else texts[n]
-            self._above = texts
-            self._blocks.add_row(texts)
+            joins = zip_longest(texts, self._joins[: len(texts)], fillvalue="")
+            self._above = merged(((text, join, 1) for text, join in joins), self._above)
+            self._blocks.add_row(self._above)
             self._label = ""
