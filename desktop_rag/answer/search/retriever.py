@@ -146,10 +146,6 @@ class Retriever:
         with self._priority.answering():
             return self.candidate_search.meaning_of(question, other)
 
-    def count_files(self, chunk_ids: Sequence[int], others: Collection[str]) -> int:
-        """The number of documents that the chunks belong to, together with the `others`."""
-        return len(self.lexical.documents_of(chunk_ids) | set(others))
-
     def documents(self, query: Query, limit: int, reach: SearchScope = EVERYTHING) -> list[Passage]:
         """The first passages of up to `limit` documents that a query may find, newest first."""
         scope, _ = self._scope(query, reach)

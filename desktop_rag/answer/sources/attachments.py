@@ -53,6 +53,8 @@ class Attachments:
 
     def __init__(self, store: AttachmentStore, models: ChatModels) -> None:
         self._store = store
+        # The current ones of a conversation.
+        self.of, self.set = store.of, store.set
         self._models = models
         # Those of questions that are not stored, while they are answered.
         self._held: dict[str, Image] = {}
@@ -68,14 +70,6 @@ class Attachments:
         finally:
             for attachment_id in kept:
                 del self._held[attachment_id]
-
-    def of(self, conversation_id: str) -> tuple[Attachment, ...]:
-        """The current attachments of a conversation."""
-        return self._store.of(conversation_id)
-
-    def set(self, conversation_id: str, attachments: Sequence[Attachment]) -> None:
-        """Replace the attachments of a conversation."""
-        self._store.set(conversation_id, attachments)
 
     def keep_image(self, name: str, image: Image, read: Attachment | None = None) -> Attachment:
         """Keep an image for models; `read` is its text, if it has any."""

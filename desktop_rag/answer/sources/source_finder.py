@@ -340,7 +340,7 @@ class SourceFinder:
     def _counted(self, matching: Sequence[int], sources: Sequence[SourceRef]) -> FileCounts:
         """The counts of matching and read files; a file that is read counts as a match."""
         read = {source.document_id for source in sources}
-        return FileCounts(self._retriever.count_files(matching, read), len(read))
+        return FileCounts(len(self._retriever.lexical.documents_of(matching) | read), len(read))
 
     def before(self, request: AnswerRequest) -> list[SourceRef]:
         """The sources of the previous answer that this question may find, too."""
