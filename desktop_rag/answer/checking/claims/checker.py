@@ -546,11 +546,13 @@ def _absent_names(claim: str, found: Sequence[_Candidate]) -> list[Span]:
 
 
 def _unsaid_words(claim: str, found: Sequence[_Candidate]) -> str:
-    """The words that are in no source, or that they are apart."""
+    """The words that are in no source, or that they are apart; figures may be written otherwise."""
     absent = [
         token
         for token in found[0].claim
-        if token.is_content and not any(token.stem in one.index.stems for one in found)
+        if token.is_content
+        and token.role is not TokenRole.NUMBER
+        and not any(token.stem in one.index.stems for one in found)
     ]
     absent.sort(key=lambda token: -token.weight)
     named = dict.fromkeys(claim[token.start : token.end] for token in absent)

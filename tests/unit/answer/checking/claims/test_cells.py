@@ -44,6 +44,7 @@ RIGHT = [
     (PAGE, "In 2024, the cost of sales amounted to about $6.0 billion."),
     (PAGE, "Gross profit rose from $3,120 million in 2024 to $3,480 million in 2025."),
     (PAGE, "Earnings per share were $2.41 in 2025."),
+    (PAGE, "The cost of sales reached $6.4 billion in 2025, compared with $6.0 billion in 2024."),
     (DATES, "R-17 is dated 10 April 2025."),
     (DATES, "R-17 over EUR 62,000 is dated 10 April 2025."),
     (DATES, "R-19 is dated 19 July 2025 and amounts to EUR 17,559.67."),
