@@ -64,6 +64,25 @@ def test_a_question_waits_for_the_first_folder(person: Person, papers: Path) -> 
     assert "Undo" not in person.screen()
 
 
+def test_a_question_during_the_first_reading_is_asked_again(person: Person, tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for n in range(200):
+        (folder / f"{n}.md").write_text(f"# Page {n}\n\nThe ferry leaves at noon.\n" * 30)
+    lamp = folder / "zz.md"
+    lamp.write_text("# Lamp\n\nThe lamp of the lighthouse is lit at dusk by the keeper.\n" * 2)
+    person.presses("Ctrl+1")
+    person.clicks("Add folder…")
+    person.waits_until(lambda: bool(person.window.findChildren(QFileDialog)))
+    [dialog] = person.window.findChildren(QFileDialog)
+    dialog.fileSelected.emit(str(folder))
+    dialog.close()
+    person.waits_until(lambda: person.app.services.library.documents.counts().searchable > 0)
+    person.asks("When is the lamp of the lighthouse lit?")
+    person.sees("lit at dusk by the keeper.")
+    person.sees("1 source")
+
+
 def test_a_large_first_folder_is_asked_about(person: Person, tmp_path: Path) -> None:
     large = tmp_path / "large"
     large.mkdir()

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QBoxLayout, QMenu, QStackedWidget, QToolButton, QWidget
+from shiboken6 import isValid
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Conversation, Message
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.library_events import Notice
+from desktop_rag.core.library_events import Notice, Stage
 from desktop_rag.core.question import Question
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import EndpointSettings, Settings
@@ -303,6 +304,7 @@ class ChatPage(QWidget):
 
     def _connect_sessions(self) -> None:
         self.sessions.shown.connect(self._on_session_shown)
+        self.sessions.answered.connect(self._on_answered)
         self.sessions.messages_changed.connect(self._on_messages_changed)
         self.sessions.conversation_stored.connect(self._on_conversation_stored)
         self.sessions.busy_changed.connect(self._composer.set_busy)
@@ -583,15 +585,28 @@ class ChatPage(QWidget):
             self._ask_what_waits()
         self._is_library_empty = not sources
 
+    @Slot()
+    def _on_answered(self) -> None:
+        """Ask again later what found nothing while files were still unread."""
+        model, stage = self._session.model, self._library.indexing.progress().stage
+        last = model.turn(-1).message if model.rows else None
+        found_none = last and last.notes and not (last.sources or last.model or last.error_title)
+        if found_none and stage in (Stage.SCANNING, Stage.READING):
+            self._session.is_too_early = True
+            self._ask_what_waits()
+
     def _ask_what_waits(self) -> None:
-        """Answer a question asked of an empty library again, once the first files are read."""
+        """Answer a question that was asked too early again, once the files are read."""
         session, indexing = self._session, self._library.indexing
+        is_too_early = session.is_too_early
 
         def wait() -> bool:
-            return indexing.wait_until_searchable(_WORDS_S) and indexing.wait_until_idle(_MEANING_S)
+            is_read = indexing.wait_until_searchable(_WORDS_S)
+            # Who asked too early has waited for an answer once already.
+            return is_read and (is_too_early or indexing.wait_until_idle(_MEANING_S))
 
         def retry(_is_read: bool) -> None:
-            if session.waits_for_documents:
+            if isValid(session) and session.waits_for_documents:
                 session.retry()
 
         if session.waits_for_documents:

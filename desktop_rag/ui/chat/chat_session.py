@@ -71,6 +71,8 @@ class ChatSession(QObject):
             self._question = Question("", conversation.collection_id, conversation.assistant_id)
         self.model = MessageModel(self)
         self.is_reading = False
+        # Nothing was found for the last question, and files were still unread.
+        self.is_too_early = False
         # As the last question was asked, unless the person changed it.
         self.is_without_model = is_without_model
 
@@ -110,11 +112,12 @@ class ChatSession(QObject):
 
     @property
     def waits_for_documents(self) -> bool:
-        """True when the last question was asked of an empty library."""
+        """True when the last question was asked of an empty library, or too early."""
         if self.is_busy or not self.model.rows:
             return False
         last = self.model.turn(-1).message
-        return last.role is Role.ASSISTANT and is_of_empty_library(last)
+        is_of_none = last.role is Role.ASSISTANT and is_of_empty_library(last)
+        return self.is_too_early or is_of_none
 
     def load(self) -> None:
         """Load the stored messages."""
@@ -257,6 +260,7 @@ class ChatSession(QObject):
         self.model.show_checking(self._checked_id, is_checking=False)
 
     def _start(self, make_events: _MakeEvents) -> None:
+        self.is_too_early = False
         # AnswerDone ends it, not the end of the stream a moment later: Retry must work in between.
         self._job = self._bridge.stream(self, make_events, self._on_event, failed=self._on_failed)
         self.busy_changed.emit(True)
