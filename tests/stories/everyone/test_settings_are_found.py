@@ -131,7 +131,7 @@ def test_plain_words_lead_to_the_field(person: Person, words: str, name: str) ->
 
 PLAIN = {
     "shorter": "Length",
-    "too long": "Length",
+    "longer": "Length",
     "friendly": "Tone",
     "answer in german": "Language",
     "language": "Language",
@@ -148,7 +148,7 @@ PLAIN = {
     "chats": "Store new chats",
     "incognito": "Store new chats",
     "private": "Store new chats",
-    "forget what it learned": "Learn from earlier answers",
+    "forget what it learned": "Delete all…",
     "sent": "Privacy",
     "internet": "Privacy",
     "telemetry": "Privacy",

@@ -97,7 +97,7 @@ def test_documents_inside_files_are_told_apart(panel: DocumentsPanel, qtbot: QtB
     attached = make_document("a.md#1", source_id="papers")
     model.apply_changes([replace(attached, parent_id=DOCUMENTS[0].document_id, part="x.md")])
     counted(panel, qtbot, "Searchable 2", "Not read 1")
-    assert "4 files, and 1 inside them" in texts(panel)
+    qtbot.waitUntil(lambda: "4 files, and 1 inside them" in texts(panel))
     button(panel, "Not read 1").click()
     qtbot.waitUntil(lambda: "1 of 4 files" in texts(panel))
 
