@@ -1,4 +1,4 @@
-"""`desktop-rag index`: folders and web pages into the library, and passwords of encrypted files.
+"""Folders and web pages into the library, passwords of encrypted files, and collections.
 
 A running app takes them up like folders added in its window, and keeps them up to date.
 """
@@ -6,14 +6,14 @@ A running app takes them up like folders added in its window, and keeps them up 
 import argparse
 import codecs
 import time
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli import output
+from desktop_rag.cli import output, terminal
 from desktop_rag.cli.terminal import (
     add_json,
     begin_reading,
@@ -25,10 +25,19 @@ from desktop_rag.cli.terminal import (
     say,
     waiting_for,
 )
-from desktop_rag.core.domain import WHOLE_FOLDER, Document, Source, SourceRules, WebLinks
+from desktop_rag.core.domain import (
+    EMBEDDED_ELSEWHERE,
+    WHOLE_FOLDER,
+    Collection,
+    Document,
+    Source,
+    SourceRules,
+    WebLinks,
+)
 from desktop_rag.core.errors import AppError, WrongPasswordError
 from desktop_rag.core.library_events import SourceScanned
 from desktop_rag.ingest.library import Library
+from desktop_rag.models.embedding.remote_embedder import is_address
 
 # Passwords of encrypted files: typed or read, never an argument that other programs could see.
 
@@ -276,7 +285,7 @@ def _add(library: Library, arguments: argparse.Namespace) -> set[str]:
     return {s.source_id for s in library.sources.all() if _is_asked(s, paths, urls)}
 
 
-def _is_asked(source: Source, paths: Collection[Path], urls: Collection[str]) -> bool:
+def _is_asked(source: Source, paths: Sequence[Path], urls: Sequence[str]) -> bool:
     return source.path in paths or bool(source.links and set(urls) & set(source.links.urls))
 
 
@@ -295,3 +304,92 @@ def _report(
 
 def _documents(library: Library, added: set[str]) -> list[Document]:
     return [d for d in library.documents.all() if d.source_id in added]
+
+
+def add_collections(parser: argparse.ArgumentParser) -> None:
+    """Add the verbs below `collection`."""
+    verbs = parser.add_subparsers(required=True)
+    added = terminal.add_verb(
+        verbs, "list", "List the collections with the embedding model of each."
+    )
+    terminal.prints(added, _list, output.collection_lines)
+    text = (
+        "Let the links of a collection name these hosts outside the public internet, in place of"
+        " those allowed before. The app then reaches what only this computer can reach."
+    )
+    _add_allow_hosts(terminal.add_verb(verbs, "allow-hosts", text, "Allow intranet hosts."))
+    text = (
+        "Embed the documents of a collection with another model and wait until that is done. Until"
+        " then the previous model answers; the next run continues an interrupted one."
+    )
+    added = terminal.add_verb(verbs, "set-model", text, "Choose a collection's model.")
+    added.add_argument("name", help="the collection")
+    chosen = added.add_mutually_exclusive_group(required=True)
+    text = (
+        "a folder with an ONNX model as sentence-transformers saves it, or an endpoint, for example"
+        f" http://localhost:11434/v1#nomic-embed-text. {EMBEDDED_ELSEWHERE}"
+    )
+    chosen.add_argument("model", nargs="?", help=text)
+    text = "the model of the settings, which is the default"
+    chosen.add_argument("--default", action="store_true", help=text)
+    terminal.prints(added, _set_model, output.set_model_lines)
+
+
+def _add_allow_hosts(added: argparse.ArgumentParser) -> None:
+    added.add_argument("name", help="the collection, which is made if there is none")
+    text = (
+        "host, host:port, either followed by the network its addresses must be in (quoted), or a"
+        " network; none to allow public addresses only"
+    )
+    added.add_argument("host", nargs="*", help=text)
+    terminal.prints(added, _allow_hosts, output.collection_lines)
+
+
+def _list(_arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    with terminal.open_services() as services:
+        return [_row(services, collection) for collection in services.library.collections.all()]
+
+
+def _allow_hosts(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    with terminal.open_services() as services:
+        collections = services.library.collections
+        chosen = collections.find_or_add(arguments.name)
+        kept = collections.set_intranet_hosts(chosen.collection_id, arguments.host)
+        return [_row(services, kept)]
+
+
+def _set_model(arguments: argparse.Namespace) -> dict[str, Any]:
+    model = _spec(arguments.model or "")
+    began_at = time.monotonic()
+    with terminal.open_services() as services, terminal.waiting_for(services.library) as waiting:
+        library = services.library
+        embedded_before = library.indexing.embedded_chunks
+        chosen = library.collections.find(arguments.name)
+        if is_address(model):
+            terminal.say(EMBEDDED_ELSEWHERE)
+        library.collections.set_embedder(chosen.collection_id, model)
+        terminal.begin_reading(services)
+        waiting.until_idle()
+        return _row(services, library.collections.find(arguments.name)) | {
+            "embedded_chunks": library.indexing.embedded_chunks - embedded_before,
+            "seconds": round(time.monotonic() - began_at, 2),
+        }
+
+
+def _spec(model: str) -> str:
+    """The model as stored: an address or an absolute folder. AppError for no folder."""
+    if not model or is_address(model):
+        return model
+    folder = terminal.path_given(model).resolve()
+    if not folder.is_dir():
+        hint = "Give the folder of a model, or the address of an endpoint, which begins with http."
+        raise AppError(f"There is no folder {folder}.", hint)
+    return str(folder)
+
+
+def _row(services: app.Services, collection: Collection) -> dict[str, Any]:
+    library = services.library
+    sources = [s for s in library.sources.all() if s.collection_id == collection.collection_id]
+    model = library.collections.answering_model(collection.collection_id)
+    counts = [library.documents.counts(source.source_id) for source in sources]
+    return output.collection_json(collection, model, counts)

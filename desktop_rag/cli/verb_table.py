@@ -55,7 +55,7 @@ _CORE = Verbs(
         ),
         "memory": ("cli.backup_verbs:add_memory", "Write chats into files."),
         "collection": (
-            "cli.collection_verbs:add_collections", "List collections and choose their models.",
+            "cli.index_verb:add_collections", "List collections and choose their models.",
         ),
         "assistant": (
             "cli.assistant_verbs:add_assistants", "Make, list, change and move assistants.",

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from desktop_rag import upkeep
@@ -35,7 +35,7 @@ def _run(arguments: argparse.Namespace) -> dict[str, Any]:
     done = copied_library(
         find_home(), arguments.source, arguments.target, collection=arguments.collection, tell=say
     )
-    return done.to_json()
+    return asdict(done)
 
 
 def _lines(done: dict[str, Any]) -> list[str]:

@@ -8,10 +8,9 @@ import hashlib
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 import numpy as np
 
@@ -254,10 +253,6 @@ class Copied:
     passages: int = 0
     vectors: int = 0
     left_out: tuple[str, ...] = field(default_factory=tuple[str, ...])
-
-    def to_json(self) -> dict[str, Any]:
-        """All fields by name."""
-        return asdict(self)
 
 
 def copy_library(

@@ -24,24 +24,22 @@ from desktop_rag.features.shared_library.postgres.database.server_connection imp
 )
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.features.shared_library.postgres.database.server_schema import PARTITIONS
-from desktop_rag.features.shared_library.postgres.documents.collection_vectors import (
-    misplaced,
-    move_content,
-)
 from desktop_rag.features.shared_library.postgres.documents.server_content import (
     ServerChunkStore,
     ServerClaims,
     ServerContent,
+    misplaced,
+    move_content,
 )
 from desktop_rag.features.shared_library.postgres.search.server_lexical_store import (
     ServerLexicalStore,
     ServerNameStore,
 )
-from desktop_rag.features.shared_library.postgres.search.server_upkeep import ServerUpkeep
 from desktop_rag.features.shared_library.postgres.search.server_vectors import (
     EXACT_BELOW,
     MOST_INDEXED_DIMENSIONS,
     ServerModelStore,
+    ServerUpkeep,
     index_name,
 )
 from desktop_rag.features.shared_library.postgres.server_check import slow_statements

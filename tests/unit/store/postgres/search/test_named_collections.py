@@ -16,7 +16,7 @@ from desktop_rag.features.shared_library.postgres.database.server_schema import 
     PARTITIONS,
     become_reader,
 )
-from desktop_rag.features.shared_library.postgres.search import server_upkeep, server_vectors
+from desktop_rag.features.shared_library.postgres.search import server_vectors
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from tests.stored_rows import collection_id, put
@@ -78,8 +78,7 @@ def relations(node: Any) -> Iterator[str]:
 
 @pytest.fixture
 def filled(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    for module in (server_vectors, server_upkeep):
-        monkeypatch.setattr(module, "EXACT_BELOW", FEW)
+    monkeypatch.setattr(server_vectors, "EXACT_BELOW", FEW)
     for name in ("A", "B", "C"):
         put(engine, f"{name}.txt", *(f"lamp {name} {n}" for n in range(2 * FEW)), collection=name)
     store = vectors_of(engine)

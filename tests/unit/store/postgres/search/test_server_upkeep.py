@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
-from desktop_rag.features.shared_library.postgres.search.server_upkeep import allow_memory
+from desktop_rag.features.shared_library.postgres.search.server_vectors import allow_memory
 from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import put
 
