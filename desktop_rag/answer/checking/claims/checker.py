@@ -237,9 +237,6 @@ _CONTRADICTED_AT_MOST = 0.1
 _UNKNOWN_AT_MOST = 0.25
 # Of several sources, those with the best words are compared in meaning too, which takes longer.
 _MOST_COMPARED = 3
-# In another language than English, words tell that a source says a claim only when all but this
-# share of them, by weight, are in two of its sentences, and all but this share of neighbours are.
-_MOST_MISSING, _MOST_PARTED = 0.05, 0.35
 # From here on the words of a claim are worth comparing with the units of a source.
 _LEAST_NEAR = 0.28
 # A claim is contradicted by a figure when the source says it with its own one, that surely.
@@ -421,7 +418,7 @@ class ClaimChecker:
             verdict = Verdict.PARTLY if is_near else Verdict.NOT_IN_SOURCES
             why = contrast or checked.explanation
             return replace(checked, verdict=verdict, explanation=why)
-        if not is_told and not _is_copied(best):
+        if not is_told:
             return _not_checked(claim, _IN_ROWS if is_read else _IN_LANGUAGE)
         verdict, why = Verdict.PARTLY, _OTHER_WORDS
         is_low = best.support < model.unsupported_below
@@ -458,15 +455,6 @@ def _is_foreign(claim: str, tokens: Sequence[ClaimToken], index: SourceIndex) ->
     content = [token for token in tokens if token.is_content]
     found = sum(token.stem in index.stems for token in content)
     return found < _LEAST_IN_COMMON * len(content) and writing_of(claim).differs_from(index.writing)
-
-
-def _is_copied(candidate: _Candidate) -> bool:
-    """True when nearly all words of the claim are in the source, in nearly the same order."""
-    found = candidate.comparison.features
-    return (
-        found["missing_in_two_sentences"] < _MOST_MISSING
-        and found["neighbours_parted_in_window"] < _MOST_PARTED
-    )
 
 
 def _not_checked(claim: str, why: str) -> CheckedClaim:
