@@ -8288,6 +8288,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>1 Ordner wird überwacht, von {most:,}, die das System erlaubt</translation>
     </message>
     <message>
+        <source>A chapter {why}: {name}</source>
+        <translation>Ein Kapitel {why}: {name}</translation>
+    </message>
+    <message>
         <source>Allow that they are sent to {host} under Settings → Models → Transcription.</source>
         <translation>Erlauben Sie unter Einstellungen → Modelle → Transkription, dass sie an {host} gesendet werden.</translation>
     </message>
@@ -8348,6 +8352,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Tragen Sie in den Einstellungen einen Endpunkt ein, oder entfernen Sie das Bild. Ohne ihn kann Text in Bildern mit der Erweiterung „ocr“ gelesen werden: Einstellungen › Dokumente sagt, wie.</translation>
     </message>
     <message>
+        <source>Slide {count} can&apos;t be read.</source>
+        <translation>Folie {count} kann nicht gelesen werden.</translation>
+    </message>
+    <message>
         <source>The certificate has expired.</source>
         <translation>Das Zertifikat ist abgelaufen.</translation>
     </message>
@@ -8382,6 +8390,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>Writes no JSON by a schema.</source>
         <translation>Schreibt kein JSON nach einem Schema.</translation>
+    </message>
+    <message>
+        <source>is missing</source>
+        <translation>fehlt</translation>
     </message>
     <message>
         <source>name, assistant, model, base_url, collection, room</source>
@@ -9600,14 +9612,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>A change could not be saved.</source>
         <translation>Eine Änderung konnte nicht gespeichert werden.</translation>
-    </message>
-    <message>
-        <source>A chapter can&apos;t be read: {name}</source>
-        <translation>Ein Kapitel kann nicht gelesen werden: {name}</translation>
-    </message>
-    <message>
-        <source>A chapter is missing: {name}</source>
-        <translation>Ein Kapitel fehlt: {name}</translation>
     </message>
     <message>
         <source>A collection can&apos;t be called “{name}”.</source>
@@ -11166,10 +11170,6 @@ Was kostet der Eintritt?</translation>
         <translation>Frischen Sie sie noch einmal auf.</translation>
     </message>
     <message>
-        <source>Refresh the note first.</source>
-        <translation>Frischen Sie die Notiz zuerst auf.</translation>
-    </message>
-    <message>
         <source>Refresh them there, or add them to another collection.</source>
         <translation>Frischen Sie sie dort auf, oder fügen Sie sie einer anderen Sammlung hinzu.</translation>
     </message>
@@ -11296,10 +11296,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Settings, under Commands, lists those that are.</source>
         <translation>Die registrierten stehen in den Einstellungen unter „Befehle“.</translation>
-    </message>
-    <message>
-        <source>Slide {number} can&apos;t be read.</source>
-        <translation>Folie {number} kann nicht gelesen werden.</translation>
     </message>
     <message>
         <source>Slots: {value}</source>
@@ -12406,10 +12402,6 @@ Was kostet der Eintritt?</translation>
         <translation>Es gibt mehr. Mit einer höheren Grenze in den Optionen des Links sind es alle.</translation>
     </message>
     <message>
-        <source>There are no changes to write.</source>
-        <translation>Es gibt keine Änderungen zu schreiben.</translation>
-    </message>
-    <message>
         <source>There are no rails “{rails}”.</source>
         <translation>Leitplanken „{rails}“ gibt es nicht.</translation>
     </message>
@@ -13012,6 +13004,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>audio or video</source>
         <translation>Ton oder Video</translation>
+    </message>
+    <message>
+        <source>can&apos;t be read</source>
+        <translation>kann nicht gelesen werden</translation>
     </message>
     <message>
         <source>cannot be opened: {strerror}</source>
