@@ -153,7 +153,7 @@ PLAIN = {
     "internet": "Privacy",
     "telemetry": "Privacy",
     "tracking": "Record what the app does",
-    "log": "Record what the app does",
+    "event log": "Record what the app does",
     "backup": "Backup",
     "another computer": "Everything",
     "restore": "Last snapshot",
