@@ -51,8 +51,9 @@ _NAMED_MEANING = 3.0
 # The share of the best possible score by words from which a passage is not buried.
 _MOST_WORDS = 0.7
 # The language is told of so many passages in others than the question's, by their beginnings; the
-# best of each has a place of its own, up to as many languages.
+# best of each has a place of its own, up to as many languages, if it is half as near as the best.
 _ACROSS_READ = 30
+_ACROSS_SHARE = 0.5
 _LANGUAGE_CHARS = 1_000
 _MOST_LANGUAGES = 3
 # What a list of what is elsewhere counts less than its score, in standard deviations.
@@ -284,6 +285,8 @@ class Retriever:
         across = np.where(candidates.is_across > 0, candidates.near, -np.inf)
         places = best_places(across, min(_ACROSS_READ, int(candidates.is_across.sum())))
         scores = {candidates.ids[place]: float(across[place]) for place in places}
+        least = _ACROSS_SHARE * max(scores.values(), default=0.0)
+        scores = {passage: near for passage, near in scores.items() if near >= least}
         best: dict[str, int] = {}
         for passage in self.lexical.passages(scores) if scores else ():
             best.setdefault(likely_language(passage.text[:_LANGUAGE_CHARS]), passage.chunk_id)
