@@ -138,7 +138,7 @@ def test_the_added_folder(person: Person, folder: Path) -> None:
 
 def test_the_library_page(indexed: Person) -> None:
     shows("label", "tooltip", "row")
-    indexed.clicks("Failed 1")
+    indexed.clicks("Not read 1")
     [row] = indexed.rows("Files")
     assert MARK in row[0]
     shows("row", "tooltip")
