@@ -469,7 +469,7 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
     </message>
     <message>
         <source>Not stored, ends with the app</source>
-        <translation>Nicht gespeichert, endet mit der App</translation>
+        <translation>Nicht gespeichert</translation>
     </message>
     <message>
         <source>Pinned</source>
@@ -14214,8 +14214,8 @@ Was kostet der Eintritt?</translation>
         <translation>„{model}“ erfindet Dinge, und nichts Neues in seiner Antwort ist belegt: Ein größeres Modell schreibt frei.</translation>
     </message>
     <message>
-        <source>No setting has these words. Try fewer of them.</source>
-        <translation>Keine Einstellung hat diese Wörter. Versuchen Sie es mit weniger.</translation>
+        <source>No setting has these words. Try others.</source>
+        <translation>Keine Einstellung hat diese Wörter. Versuchen Sie andere.</translation>
     </message>
     <message>
         <source>Settings found</source>

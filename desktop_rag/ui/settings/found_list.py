@@ -24,7 +24,7 @@ _FOUND = Qt.ItemDataRole.UserRole
 _WIDTH_PX = 780
 _SIDE_PX = 18
 _PADDING_PX = 9
-_NONE = tr("No setting has these words. Try fewer of them.")
+_NONE = tr("No setting has these words. Try others.")
 
 
 class FoundList(QWidget):

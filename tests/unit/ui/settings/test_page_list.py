@@ -165,7 +165,7 @@ def test_a_click_opens_what_was_found(pages: PageList, qtbot: QtBot) -> None:
     qtbot.mouseClick(results.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert names(pages).currentItem().text() == "Advanced"
     written(pages, "nowhere at all")
-    assert "No setting has these words. Try fewer of them." in texts(pages)
+    assert "No setting has these words. Try others." in texts(pages)
 
 
 def test_a_narrow_window_keeps_the_search(pages: PageList, qtbot: QtBot) -> None:
