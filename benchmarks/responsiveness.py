@@ -167,7 +167,7 @@ class _Use:
                 bar.triggerAction(bar.SliderAction.SliderPageStepSub)
                 settle(0.03)
             self.counts["messages scrolled through"] = (
-                self._page.sessions.current.model.rowCount() - self._view.first_row_in_view()
+                self._page.sessions.current.model.rows - self._view.first_row_in_view()
             )
             self._view.scroll_to_end()
             settle(1.0)
