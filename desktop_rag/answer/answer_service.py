@@ -40,17 +40,18 @@ from desktop_rag.answer.prompting.prompt import (
     with_instructions,
 )
 from desktop_rag.answer.search.question_terms import MissingName, is_written_out, without_names
-from desktop_rag.answer.small_talk import reply_to
+from desktop_rag.answer.small_talk import reply_for
 from desktop_rag.answer.sources.attachments import AttachedSources, Attachments
 from desktop_rag.answer.sources.question_rewriting import (
-    asks_for_more,
+    answer_before,
     content_words,
     question_parts,
     refers_back,
+    ways_to_ask,
 )
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_headings import described
-from desktop_rag.answer.sources.source_merging import numbered_anew, with_earlier
+from desktop_rag.answer.sources.source_merging import located, numbered_anew, with_earlier
 from desktop_rag.answer.tables.cell_values import asks_how_much
 from desktop_rag.answer.tables.table_answer import TableAnswer, is_query
 from desktop_rag.answer.tools.document_tools import DocumentTools
@@ -85,7 +86,6 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.languages import OTHER_LATIN, UNKNOWN, question_language
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.question import NamedFiles
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
 from desktop_rag.models.ports import ChatModel, Embedder, Reader
@@ -149,7 +149,7 @@ class AnswerService:
         self.chosen = ChosenScope(finder, documents, engine.names)
         self.scoping = Scoping(engine.names, documents, engine.sources.collections, self.chosen)
         self.attachments = Attachments(engine.attachments, models)
-        self.unfinished = UnfinishedAnswers(engine, self._located)
+        self.unfinished = UnfinishedAnswers(engine, partial(located, self._documents.content))
         self._conversations = conversations
         self._memory = memory
         self._wrap = wrap
@@ -260,8 +260,8 @@ class AnswerService:
         else:
             state = MessageState.STOPPED if request.cancel.is_set() else MessageState.DONE
             done = draft.message(state)
-        located = replace(done, sources=self._located(done.sources))
-        return FinishedAnswer(located, draft.has_several_steps)
+        sources = located(self._documents.content, done.sources)
+        return FinishedAnswer(replace(done, sources=sources), draft.has_several_steps)
 
     def _from_documents(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
         """Answer; a weak model only adds to what the app quotes by itself."""
@@ -280,7 +280,7 @@ class AnswerService:
         self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None
     ) -> Iterator[AnswerEvent]:
         setup = request.setup
-        if reply := _small_talk(request, is_open=bool(model) and setup.is_open):
+        if reply := reply_for(request, is_open=bool(model) and setup.is_open):
             draft.text = reply
             yield TextDelta(reply)
             return
@@ -367,24 +367,16 @@ class AnswerService:
             draft.sources, draft.nearest = with_earlier(draft.sources, before), ()
         self._add_hints(draft, request)
         is_whole = bool(model) and self._named.read_for(model, draft, request)
-        tables = (
-            request.cancel,
-            partial(self._from_attached, request, draft),
-            partial(
-                self.finder.sheets,
-                replace(draft.query, phrases=()),
-                request.setup.settings.retrieval,
-                request.setup.reach,
-            ),
-        )
-        if not (model or request.every_file) or is_query(request.question):
-            texts = texts_for(request.question, request.setup.settings.preferences.language)
-            if self._table_answer.answer_by_rule(draft, *tables, texts):
-                yield SourcesFound(draft.sources, draft.notes)
-                yield TextDelta(draft.text)
-                return
+        is_sql = is_query(request.question)
+        if not (model or is_sql) and (yield from self._part_by_part(draft, request)):
+            return
+        if (is_sql or not (model or request.every_file)) and self._by_rule(draft, request):
+            yield SourcesFound(draft.sources, draft.notes)
+            yield TextDelta(draft.text)
+            return
         if model and not (request.every_file or model.calls_tools):
-            yield from self._table_answer.add_result(draft, model, *tables)
+            tables = self._tables(draft, request)
+            yield from self._table_answer.add_result(draft, model, request.cancel, *tables)
         is_too_long = bool(model) and not is_whole and compares(request)
         if request.every_file or is_too_long:
             yield from self._few_files.answer(draft, request, model)
@@ -394,7 +386,7 @@ class AnswerService:
             if not (is_whole or model.calls_tools):
                 yield from self._again_with_more(draft, request, model)
                 yield from self._few_files.read_on(draft, request, model)
-        elif not model and not (yield from self._part_by_part(draft, request)):
+        elif not model:
             self._join_attached(draft, request)
             yield from self._from_excerpts(draft, request)
 
@@ -425,22 +417,16 @@ class AnswerService:
         """Quote what answers each part of a question that has several; False for any other."""
         # A question that was completed from the conversation has the one before it as a part.
         is_own = draft.query == request.query and not dispute_of(request.question, request.history)
-        parts = question_parts(request.query.text) if is_own else []
-        if len(parts) < _FEWEST_PARTS or request.named or request.attachments:
+        is_limited = request.every_file or request.named or request.attachments
+        parts = question_parts(request.query.text) if is_own and not is_limited else []
+        if len(parts) < _FEWEST_PARTS:
             return False
         said, sources, history = list[str](), list[SourceRef](), tuple[Message, ...]()
-        for part in parts:
-            query = replace(draft.query, text=part, phrases=())
+        for part, ways in ways_to_ask(parts, self.finder.reader.named_things):
             # "Who repairs it, and what does that cost?": the second is a follow-up of the first.
             before = history if refers_back(part) else ()
-            asked = replace(request, question=part, query=query, history=before)
-            found = AnswerDraft(request.conversation_id, part, query)
-            self.finder.add_sources(found, asked, None, None)
-            is_doubtful = not found.sources
-            found.sources = found.sources or found.nearest
-            numbered = enumerate(found.sources, start=len(sources) + 1)
-            found.sources = tuple(replace(source, n=n) for n, source in numbered)
-            text = self._quoted(found, asked, is_doubtful=is_doubtful) if found.sources else ""
+            asked = replace(request, history=before)
+            asked, found, text = self._of_part(asked, ways, len(sources))
             sources += found.sources if text else ()
             found.nearest = found.sources
             said.append(f"**{quoted(part)}**\n\n{text or self._not_found(found, asked)}")
@@ -455,6 +441,43 @@ class AnswerService:
         yield SourcesFound(draft.sources, draft.notes)
         yield TextDelta(draft.text)
         return True
+
+    def _of_part(
+        self, request: AnswerRequest, ways: Sequence[str], taken: int
+    ) -> tuple[AnswerRequest, AnswerDraft, str]:
+        """What surely answers one of the ways to ask a part, or the last one."""
+        way, *others = ways
+        query = replace(request.query, text=way, phrases=())
+        asked = replace(request, question=way, query=query)
+        found = AnswerDraft(asked.conversation_id, way, asked.query)
+        self.finder.add_sources(found, asked, None, None)
+        if self._by_rule(found, asked):
+            found.sources = (replace(found.sources[0], n=taken + 1),)
+            return asked, found, found.text.replace("[1]", f"[{taken + 1}]")
+        is_doubtful = not found.sources
+        known = enumerate(found.sources or found.nearest, start=taken + 1)
+        found.sources = tuple(replace(source, n=n) for n, source in known)
+        text = self._quoted(found, asked, is_doubtful=is_doubtful) if found.sources else ""
+        if others and (not text or text.startswith(self._hedge(asked))):
+            return self._of_part(request, others, taken)
+        return asked, found, text
+
+    def _hedge(self, request: AnswerRequest) -> str:
+        language = request.setup.settings.preferences.language
+        return refusals(request.question, language).said("perhaps")
+
+    def _tables(
+        self, draft: AnswerDraft, request: AnswerRequest
+    ) -> tuple[Callable[[], Sequence[SourceRef]], Callable[[], Sequence[SourceRef]]]:
+        query, setup = replace(draft.query, phrases=()), request.setup
+        sheets = partial(self.finder.sheets, query, setup.settings.retrieval, setup.reach)
+        return partial(self._from_attached, request, draft), sheets
+
+    def _by_rule(self, draft: AnswerDraft, request: AnswerRequest) -> bool:
+        """Answer by a query that needs no model; False where none fits."""
+        texts = texts_for(request.question, request.setup.settings.preferences.language)
+        tables = self._tables(draft, request)
+        return self._table_answer.answer_by_rule(draft, request.cancel, *tables, texts)
 
     def _from_excerpts(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
         """Quote what answers the question.
@@ -500,12 +523,13 @@ class AnswerService:
         is_clear = bool(names) and question_language(asked) not in {UNKNOWN, OTHER_LATIN}
         is_bare = bool(names) and not (content_words(bare) and not asks_for_content(bare))
         is_about_name = is_bare and len(apart) < len(draft.sources)
-        hedge = refusals(request.question, language).said("perhaps")
+        before = answer_before(request.history, request.query.text, draft.asked)
+        hedge = self._hedge(request)
         doubt = Doubt(apart, bare if is_clear else "", is_doubtful, hedge)
         at_home = [source for source in draft.sources if source.document_id in draft.home]
         said = [
             excerpts(
-                asked, sources, meaning, _previous_answer(draft, request), around,
+                asked, sources, meaning, before, around,
                 asks_how_many=bool(counting_language(asked)) or asks_how_much(asked),
                 is_comparison=is_comparison(asked),
                 doubt=None if is_told_where or is_about_name else doubt,
@@ -629,21 +653,6 @@ class AnswerService:
         others = [] if draft.sources else [*nearest, *draft.nearest]
         draft.nearest = numbered_anew(others)
 
-    def _located(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
-        """The sources, each cited one at the place of its quote, such as a row of a table."""
-        # A list of records cites one document hundreds of times.
-        read = cache(self._places)
-        return tuple(
-            replace(source, anchor=places.anchor(source.start, source.end))
-            if source.quote and (places := read(source.document_id)) is not None
-            else source
-            for source in sources
-        )
-
-    def _places(self, document_id: str) -> Places | None:
-        marks, headings, _ = places_from_json(self._documents.content(document_id)[1])
-        return Places(marks, headings) if marks or headings else None
-
     def _from_nothing(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
         """Say that there is nothing to answer from. No model is asked: it would make things up."""
         counts = self._documents.counts(readable=request.setup.reach.readable)
@@ -680,16 +689,3 @@ def _not_answered(request: AnswerRequest) -> Generator[AnswerEvent, None, Finish
     title = "The rails of this assistant can't be used here."
     yield from ()
     return FinishedAnswer(draft.message(MessageState.FAILED, title), has_several_steps=False)
-
-
-def _previous_answer(draft: AnswerDraft, request: AnswerRequest) -> str:
-    """The previous answer, for a question that asks for more than it says; else ""."""
-    answers = [message.text for message in request.history if message.role is Role.ASSISTANT]
-    return answers[-1] if answers and asks_for_more(request.query.text, draft.asked) else ""
-
-
-def _small_talk(request: AnswerRequest, *, is_open: bool) -> str:
-    """The reply to small talk; "" where "this" may be an attachment, or the assistant is open."""
-    if request.attachments or request.every_file or is_open:
-        return ""
-    return reply_to(request.question, is_first=not request.history)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from desktop_rag.answer.writing.answers import AnswerRequest
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.paths import resources_dir
 
@@ -78,6 +79,13 @@ class _Language:
             if is_possible and any(example.is_said_by(words) for example in examples):
                 return kind
         return ""
+
+
+def reply_for(request: AnswerRequest, *, is_open: bool) -> str:
+    """The reply to small talk; "" where "this" may be an attachment, or the assistant is open."""
+    if request.attachments or request.every_file or is_open:
+        return ""
+    return reply_to(request.question, is_first=not request.history)
 
 
 def reply_to(text: str, *, is_first: bool = True) -> str:

@@ -9,7 +9,7 @@ import logging
 import re
 import secrets
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from threading import Event
@@ -243,6 +243,24 @@ def question_parts(text: str) -> list[str]:
     parts = [text[a:b].strip(_AROUND_PARTS) for a, b in zip(bounds[::2], bounds[1::2], strict=True)]
     parts = [part[:1].upper() + part[1:] for part in parts if content_words(part)]
     return parts if len(parts) > 1 else [text]
+
+
+def ways_to_ask(
+    parts: Sequence[str], named_things: Callable[[str], Sequence[Sequence[str]]]
+) -> Iterator[tuple[str, list[str]]]:
+    """Each part with the texts that it may be asked as: about what those before it name, and alone.
+
+    "The fee in the NDA with Orre, and which law applies?" is the law of that NDA. A single word is
+    asked about the whole part before it: "and what is the premium?"
+    """
+    about = before = ""
+    for part in parts:
+        names = " ".join(word for name in named_things(part) for word in name)
+        content = content_words(part)
+        subject = about or (before if len(content) == 1 else "")
+        carried = [f"{part.rstrip('?')} ({subject})?"] if subject and not names else []
+        yield part, [*carried, part]
+        about, before = names or about, " ".join(content)
 
 
 @cache
@@ -546,12 +564,15 @@ def is_of_conversation(rewritten: str, question: str, history: Sequence[Message]
     return len(content & known) >= max(1.0, _KNOWN_SHARE * len(content))
 
 
-def asks_for_more(question: str, asked: str) -> bool:
-    """True when a question was searched together with the one before, and says more than "Why?".
+def answer_before(history: Sequence[Message], question: str, asked: str) -> str:
+    """The last answer, where a question was searched together with the one before, and says more
+    than "Why?"; else "".
 
     What was answered then is no answer to it. "And in 2021?" may ask for what was shown beside it.
     """
-    return asked != question and asked.endswith(question) and bool(content_words(question))
+    says_more = asked != question and asked.endswith(question) and content_words(question)
+    answers = [message.text for message in history if message.role is Role.ASSISTANT]
+    return answers[-1] if answers and says_more else ""
 
 
 def understood_before(history: Sequence[Message]) -> str:

@@ -7,6 +7,7 @@ Pure except for the document reader that is passed in; any thread.
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
@@ -313,6 +314,22 @@ def with_earlier(found: Sequence[SourceRef], earlier: Sequence[SourceRef]) -> tu
     others = [e for e in earlier if not any(_overlap(e, source) for source in found)]
     kept = [replace(e, score=least - n) for n, e in enumerate(others, start=1)]
     return numbered_anew([*found, *kept])
+
+
+def located(read_content: ReadContent, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
+    """The sources, each cited one at the place of its quote, such as a row of a table."""
+
+    @cache  # a list of records cites one document hundreds of times
+    def places_of(document_id: str) -> Places | None:
+        marks, headings, _ = places_from_json(read_content(document_id)[1])
+        return Places(marks, headings) if marks or headings else None
+
+    return tuple(
+        replace(source, anchor=places.anchor(source.start, source.end))
+        if source.quote and (places := places_of(source.document_id)) is not None
+        else source
+        for source in sources
+    )
 
 
 def numbered_anew(sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:

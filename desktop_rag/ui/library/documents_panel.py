@@ -470,7 +470,7 @@ _WITHOUT_REASON = frozenset({DocumentState.SEARCHABLE, DocumentState.SEARCHABLE_
 _HIDDEN_IN = {
     StateGroup.SEARCHABLE: (Column.REASON,),
     StateGroup.IN_PROGRESS: (Column.REASON, Column.PASSAGES, Column.INDEXED),
-    StateGroup.NOT_READ: (Column.PASSAGES, Column.INDEXED),
+    StateGroup.NOT_READ: (Column.STATE, Column.PASSAGES, Column.INDEXED),
     StateGroup.EXCLUDED: (Column.STATE, Column.PASSAGES, Column.INDEXED),
 }
 

@@ -14,6 +14,7 @@ from desktop_rag.core.settings import (
     ColourScheme,
     EndpointSettings,
     LaterSources,
+    LongReading,
     ModelCheck,
     Room,
     Settings,
@@ -37,6 +38,11 @@ WHEN_CLOSED = {
     WhenClosed.ASK.value: tr("Ask"),
     WhenClosed.STAY.value: tr("Keep running"),
     WhenClosed.QUIT.value: tr("Quit"),
+}
+LONG_READING = {
+    LongReading.ASK.value: tr("Ask"),
+    LongReading.READ.value: tr("Read them"),
+    LongReading.WAIT.value: tr("Let them wait"),
 }
 MODEL_CHECKS = {
     ModelCheck.ASK.value: tr("Models nearby"),
@@ -67,6 +73,7 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
     "answers.model_check": MODEL_CHECKS,
     "appearance.scheme": SCHEMES,
     "background.when_closed": WHEN_CLOSED,
+    "index.long_pictures": LONG_READING,
     "preferences.length": LENGTHS,
     "retrieval.later_sources": LATER_SOURCES,
     "retrieval.room": ROOMS,

@@ -56,6 +56,40 @@ def test_without_a_model_each_part_has_its_excerpts(services: Services, tmp_path
     assert cited == {"lamp.md", "ferry.md"}
 
 
+AGREEMENTS = {
+    "orre.md": "# Agreement with Orre\n\nThe penalty is 400 euro. Norwegian law applies.\n",
+    "vosk.md": "# Agreement with Vosk\n\nThe penalty is 900 euro. Swiss law applies.\n",
+    "party.md": "# Party\n\nThe summer party costs 320 euro, with music.\n",
+    "policy.md": "# Policy\n\nAstor insures the boats; the premium is 64 euro a year.\n",
+    "prices.md": "# Prices\n\nThe premium paint and the premium tea cost 7 euro each.\n",
+    "spent.csv": "Person,Category,Amount\nAda,Ink,5\nAda,Glue,3\nAda,Glue,4\nBo,Glue,9\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("question", "first", "second"),
+    [
+        # What a part names holds for the next one, unless that is about something else.
+        ("What is the penalty in the agreement with Orre, and which law applies?",
+         "400 euro", "Norwegian"),
+        ("What is the penalty in the agreement with Vosk, and what does the summer party cost?",
+         "900 euro", "320 euro"),
+        # A single word is asked about the part before it.
+        ("Who insures the boats, and what is the premium?", "Astor", "64 euro"),
+        # Each may be a query of a table.
+        ("How much did Ada spend on ink and how much on glue?", "**5**", "**7**"),
+    ],
+)  # fmt: skip
+def test_a_part_may_be_about_what_those_before_it_name(
+    open_indexed: OpenIndexed, question: str, first: str, second: str
+) -> None:
+    *_, heading = question_parts(question)
+    one, other = ask(open_indexed(AGREEMENTS), question).text.split(f"**{heading}**")
+    assert first in one
+    assert second in other
+
+
 @pytest.mark.slow
 def test_each_thing_that_is_compared_has_places_in_the_prompt(open_indexed: OpenIndexed) -> None:
     said = {

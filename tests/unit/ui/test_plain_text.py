@@ -191,5 +191,5 @@ def test_notices_show_foreign_text_literally(theme: Theme, qtbot: QtBot) -> None
     qtbot.addWidget(bar)
     bar.show_notice(Notice(NASTY, NASTY))
     labels = [label for label in bar.findChildren(QLabel) if label.text()]
-    assert [label.text() for label in labels] == [NASTY, NASTY]
+    assert [label.text() for label in labels] == [f"{NASTY} {NASTY}"]
     assert {label.textFormat() for label in labels} == {Qt.TextFormat.PlainText}

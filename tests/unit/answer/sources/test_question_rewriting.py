@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from desktop_rag.answer.sources.question_rewriting import (
-    asks_for_more,
+    answer_before,
     can_be_rewritten,
     depends_on_history,
     is_of_conversation,
@@ -267,10 +267,12 @@ def test_what_was_understood_does_not_grow_with_the_chat() -> None:
 def test_only_a_question_joined_to_the_one_before_asks_for_more(
     question: str, is_more: bool
 ) -> None:
-    understood = read_as(question, said(Role.USER, "Who lit the lamp in 2020?"))[0]
+    before = [said(Role.USER, "Who lit the lamp in 2020?"), said(Role.ASSISTANT, "The keeper.")]
+    understood = read_as(question, before[0])[0]
     assert understood != question
-    assert asks_for_more(question, understood) is is_more
-    assert not asks_for_more(question, question)
+    assert answer_before(before, question, understood) == ("The keeper." if is_more else "")
+    assert not answer_before(before, question, question)
+    assert not answer_before(before[:1], question, understood)
 
 
 def test_what_was_stopped_half_way_is_not_used() -> None:
