@@ -9102,6 +9102,14 @@ Was kostet der Eintritt?</translation>
         <translation>Meine Aufnahmen an diesen Server senden</translation>
     </message>
     <message>
+        <source>Read them</source>
+        <translation>Lesen</translation>
+    </message>
+    <message>
+        <source>Let them wait</source>
+        <translation>Warten lassen</translation>
+    </message>
+    <message>
         <source>Models nearby</source>
         <translation>Modelle in der Nähe</translation>
     </message>

@@ -22,7 +22,7 @@ def test_from_nothing_to_an_answer_with_sources(person: Person, papers: Path) ->
 
 def test_a_failed_file_shows_the_reason(person: Person, papers: Path) -> None:
     person.drops(papers)
-    person.clicks("Failed 1")
+    person.clicks("Not read 1")
     person.waits_until(lambda: len(person.rows("Files")) == 1)
     [row] = person.rows("Files")
     assert "broken.pdf" in row

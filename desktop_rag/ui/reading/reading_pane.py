@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from desktop_rag.core.domain import Document, FileCondition, StoredText
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.markup.snippet import marked_words
 from desktop_rag.core.places import Places
 from desktop_rag.core.shared_library import is_shared
@@ -226,7 +226,7 @@ class StateCard(Card):
         if notice is not None:
             self._title.setText(notice.title)
             self._hint.say(notice.hint)
-            self._action.setText(notice.way_out.value)
+            self._action.setText(told(notice.way_out.value))
             self._action.setVisible(notice.way_out is not WayOut.NONE)
         self.setVisible(notice is not None)
 

@@ -14,6 +14,7 @@ from desktop_rag.core.pictures import PictureHold, WaitingPictures
 from desktop_rag.core.settings import AppearanceSettings, ColourScheme, LongReading, Settings
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.library.library_page import PicturesBar
 from desktop_rag.ui.window.main_window import MainWindow
 from desktop_rag.ui.window.window_pages import CHAT, LIBRARY, SEARCH, SETTINGS
 from tests.unit.ui.rooms import button, make_chat, make_library, opened_store
@@ -92,8 +93,11 @@ def test_the_overview_of_shortcuts_has_those_of_pages_that_were_never_shown(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "chosen"), [("Not now", LongReading.WAIT), ("Read", LongReading.READ)]
+)
 def test_pictures_that_take_long_are_asked_about_and_the_answer_is_a_setting(
-    window: MainWindow, bridge: Bridge, qtbot: QtBot
+    window: MainWindow, bridge: Bridge, qtbot: QtBot, name: str, chosen: LongReading
 ) -> None:
     window.show()
     asked = ProgressChanged(IndexProgress(pictures=WaitingPictures(2400, 7200, PictureHold.ASKED)))
@@ -103,13 +107,9 @@ def test_pictures_that_take_long_are_asked_about_and_the_answer_is_a_setting(
     qtbot.waitUntil(lambda: sum(question in text for text in _texts(window)) == 1)
     window.show_page(LIBRARY)
     # What is shown there is for the test of the bar.
-    button(window.library_page, "Not now").click()
-    assert window.settings.value.index.long_pictures is LongReading.WAIT
-    window.show_page(SETTINGS)
-    wait = button(window.settings_page, "Pictures that take more than an hour: Let them wait")
-    assert wait.isChecked()
-    button(window.settings_page, "Pictures that take more than an hour: Read them").click()
-    assert window.settings.value.index.long_pictures is LongReading.READ
+    [bar] = window.library_page.findChildren(PicturesBar)
+    button(bar, name).click()
+    assert window.settings.value.index.long_pictures is chosen
 
 
 def _texts(page: QWidget) -> list[str]:
