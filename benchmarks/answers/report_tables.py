@@ -16,8 +16,15 @@ from typing import Any
 
 from desktop_rag.answer.checking.answer_claims import claims_of
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
+from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.parsed import Anchor
+
+_RIGHT = {
+    "is_true": {Verdict.SUPPORTED},
+    "is_false": {Verdict.CONTRADICTED},
+    "is_open": set(Verdict) - {Verdict.SUPPORTED, Verdict.CONTRADICTED},
+}
 
 
 def main() -> None:
@@ -26,18 +33,18 @@ def main() -> None:
     parser.add_argument("files", type=Path)
     files = parser.parse_args().files
     known = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    checker, counts = ClaimChecker(), Counter[tuple[bool, str]]()
+    checker, counts = ClaimChecker(), Counter[tuple[str, Verdict]]()
     for passage in known["passages"]:
         source = _source(files / passage["file"], passage)
-        for kind, right in (("is_true", "supported"), ("is_false", "contradicted")):
-            for sentence in passage[kind]:
+        for kind, right in _RIGHT.items():
+            for sentence in passage.get(kind, ()):
                 [claim] = claims_of(f"{sentence} [1]", [source], checker.check, Event())
-                counts[kind == "is_true", claim.verdict.value] += 1
-                if claim.verdict.value != right:
+                counts[kind, claim.verdict] += 1
+                if claim.verdict not in right:
                     print(f"{kind} {claim.verdict.value}: {sentence}")
-    for is_true in (True, False):
-        found = {verdict: n for (kind, verdict), n in counts.items() if kind is is_true}
-        print("true" if is_true else "false", sum(found.values()), found)
+    for kind in _RIGHT:
+        found = {verdict.value: n for (of, verdict), n in counts.items() if of == kind}
+        print(kind, sum(found.values()), found)
 
 
 def _source(path: Path, passage: dict[str, Any]) -> SourceRef:

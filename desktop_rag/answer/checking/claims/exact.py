@@ -19,11 +19,11 @@ from desktop_rag.answer.checking.claims.rows import (
     Span,
     is_joining,
     is_limiting,
-    stems_of,
     taken_from,
     told_of_rows,
 )
 from desktop_rag.answer.checking.claims.source_index import SourceIndex, UnitKind
+from desktop_rag.answer.checking.claims.tables import stems_of
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole
 from desktop_rag.answer.checking.claims.words import first_of, listed
 from desktop_rag.answer.tools.calculator import CalculationError, calculated
@@ -471,17 +471,17 @@ def _changed_rows(
     tokens: Sequence[ClaimToken], rest: Sequence[ClaimToken], index: SourceIndex
 ) -> Iterator[_Change]:
     """The figures of the row that the rest of a claim names, in the columns of two years."""
-    wanted, stems = ({token.stem for token in some} for some in (rest, tokens))
+    wanted, stems = (frozenset(token.stem for token in some) for some in (rest, tokens))
     for table, columns in zip(index.tables, index.columns, strict=True):
         years = {year: n for n, cell in enumerate(table.head.cells) if (year := _year(cell))}
         named = [year for year in years if str(year) in stems]
         last = max(named or years, default=0)
         first = max((y for y in (named if len(named) > 1 else years) if y < last), default=0)
         heads = sum(map(bool, map(_year, table.head.cells)))
-        for row in columns.rows if first and heads == len(years) else ():
+        for row in table.rows_named(stems) if first and heads == len(years) else ():
             held = [columns.figures[row].get(years[year]) for year in (first, last)]
             name = stems_of(row.cells[0])
-            if name <= stems and wanted <= name | columns.about:
+            if wanted <= name | columns.about:
                 found = [one.values[0] for one in held if one]
                 if len(found) == len(held) and found[0]:
                     yield found[0], found[1], (row.start, row.end)

@@ -7,14 +7,15 @@ head: "paid" and "unpaid".
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from itertools import groupby, islice, pairwise, permutations
+from itertools import islice, pairwise, permutations
 
 import regex
 
-from desktop_rag.answer.checking.claims.quantities import Quantity, quantities, scale_of
+from desktop_rag.answer.checking.claims.quantities import Quantity, quantities
+from desktop_rag.answer.checking.claims.tables import Row, Table, stems_of
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize
 from desktop_rag.answer.checking.claims.words import (
     LEAST_EQUAL,
@@ -24,48 +25,13 @@ from desktop_rag.answer.checking.claims.words import (
     scales,
     unit_named,
 )
-from desktop_rag.answer.tables.cell_values import RESULT, exact_cell, table_words, truth_of
-from desktop_rag.answer.writing.excerpt_units import Unit, units_of
-from desktop_rag.core.language.languages import function_words
+from desktop_rag.answer.tables.cell_values import RESULT, table_words, truth_of
 
-_BETWEEN_CELLS = regex.compile(r"\t+| {2,}")
-_RULE = regex.compile(r"[\s|:+=–—-]*")
-# Two lines with wide gaps may be anything; with bars or tabs they are a head and a row.
-_DRAWN = regex.compile(r"[|\t]")
-_LEAST_DRAWN, _LEAST_ROWS, _LINES_ABOVE = 2, 3, 3
-# Two figures at the end of a line.
-_FIGURES = regex.compile(r"\d[\d.,%)]*[ \t]+\S?\s?\(?\d[\d.,%)]*[ \t]*$", regex.MULTILINE)
 _YEAR = regex.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _MOST_WAYS = 120
 _LIMITS = frozenset(("before", "after", "until", "bis", "under", "without", "against"))
 
 Span = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A line of a table at [start, end): its cells as written, rounded ones as their exact value.
-
-    The first one names it.
-    """
-
-    start: int
-    end: int
-    cells: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """The rows of a table, its head, and what says what it is about: the lines above it, and the
-    first one of all.
-    """
-
-    head: Row
-    rows: tuple[Row, ...]
-    above: str
-    # Rows of a page, whose text has no borders: others beside it have the same names.
-    is_figures: bool = False
-    scale: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,69 +46,6 @@ class RowsTold:
     wrong: tuple[Span, str] | None = None
 
 
-def tables_of(text: str) -> list[Table]:
-    """The tables of a text: lines with cells that follow each other, the head first."""
-    found: list[Table] = []
-    rows: list[Row] = []
-    start = 0
-    for line in [*text.split("\n"), ""]:
-        cells = _cells(line)
-        if len(cells) > 1:
-            rows.append(Row(start, start + len(line), cells))
-        elif not (line.strip() and _RULE.fullmatch(line)):
-            is_drawn = bool(rows) and _DRAWN.search(text, rows[0].start, rows[0].end)
-            least = _LEAST_DRAWN if is_drawn else _LEAST_ROWS
-            found += [_table(rows, text)] if len(rows) >= least else []
-            rows = []
-        start += len(line) + 1
-    return [*found, *_tables_of_figures(text, found)]
-
-
-def _tables_of_figures(text: str, others: Sequence[Table]) -> Iterator[Table]:
-    """The lines of a label and figures below the same periods, as the text of a page has them."""
-    if not _FIGURES.search(text):
-        return
-    read = [range(table.head.start, table.rows[-1].end) for table in others]
-    units = (unit for unit in units_of(text) if unit.is_figures and unit.header)
-    rows = [unit for unit in units if not any(unit.start in place for place in read)]
-
-    def head_of(unit: Unit) -> tuple[tuple[str, ...], str]:
-        return unit.header, unit.caption
-
-    for (header, caption), below in groupby(rows, key=head_of):
-        found = [Row(u.start, _end_of_line(text, u.start), u.cells) for u in below]
-        head = Row(found[0].start, found[0].start, header)
-        table = _table([head, *found], text)
-        above, scale = f"{caption}\n{table.above}", scale_of(header[0])
-        yield replace(table, above=above, is_figures=True, scale=scale)
-
-
-def _end_of_line(text: str, start: int) -> int:
-    end = text.find("\n", start)
-    return end if end >= 0 else len(text)
-
-
-def _cells(line: str) -> tuple[str, ...]:
-    if _RULE.fullmatch(line):
-        return ()
-    if "|" in line:
-        inner = line.strip()
-        inner = inner[1:] if inner.startswith("|") else inner
-        inner = inner[:-1] if inner.endswith("|") else inner
-        return tuple(exact_cell(cell.strip()) for cell in inner.split("|"))
-    return tuple(cell.strip() for cell in _BETWEEN_CELLS.split(line.strip()))
-
-
-def _table(rows: Sequence[Row], text: str) -> Table:
-    """The table; its head has an empty first cell where its own is left out."""
-    head, *others = rows
-    if all(len(row.cells) == len(head.cells) + 1 for row in others):
-        head = Row(head.start, head.end, ("", *head.cells))
-    lines = [line for line in text[: head.start].splitlines() if line.strip()]
-    above = dict.fromkeys([*lines[:1], *lines[-_LINES_ABOVE:]])
-    return Table(head, tuple(others), "\n".join(above))
-
-
 def taken_from(
     claim: str, tokens: Sequence[ClaimToken], table: Table, scale: Decimal | None
 ) -> RowsTold | None:
@@ -150,15 +53,13 @@ def taken_from(
 
     None where row or column are not sure.
     """
-    stems = {token.stem for token in tokens}
-    named = [row for row in table.rows if (own := stems_of(row.cells[0])) and own <= stems]
-    longest = max((len(stems_of(row.cells[0])) for row in named), default=0)
-    named = [row for row in named if len(stems_of(row.cells[0])) == longest]
+    stems = frozenset(token.stem for token in tokens)
+    named = table.rows_named(stems)
     columns = {n: own for n, own in _heads_of(table).items() if own <= stems}
     if len(named) != 1 or not columns:
         return None
     [row] = named
-    names = stems_of(row.cells[0]).union(*columns.values())
+    names = stems_of(f"{row.cells[0]} {row.group}").union(*columns.values(), table.part)
     days = {n: own for n, own in columns.items() if _is_day(row, n)}
     # A date may also say when a figure was so: it counts only where a column of dates is named.
     said = [
@@ -256,15 +157,6 @@ def _is_same(said: Quantity, written: str, scale: Decimal | None) -> bool | None
         return said.is_written_for(value * scale)
     exact = {value, value * (scale or 1)}
     return said.equals(held[0]) or (not said.date and any(map(said.is_written_for, exact)))
-
-
-def stems_of(text: str) -> frozenset[str]:
-    """The stems of the content words, and the numbers, of a cell."""
-    found = tokenize(text)
-    functions = function_words([token.word for token in found])
-    return frozenset(
-        token.stem for token in found if token.is_content and token.word not in functions
-    )
 
 
 def _only_joins(tokens: Sequence[ClaimToken], names: frozenset[str]) -> bool:

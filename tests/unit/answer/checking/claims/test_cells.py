@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
-from desktop_rag.answer.checking.claims.rows import tables_of
+from desktop_rag.answer.checking.claims.tables import tables_of
 from desktop_rag.core.claims import Verdict
 
 PIPES = """
@@ -39,7 +39,29 @@ Cost of sales 6,360 5,985
 Gross profit 3,480 3,120
 Earnings per share $ 2.41 $ 2.02
 """
+# A part of the whole, and rows of one name in two groups.
+SEGMENT = """Harbour Segment
+Selected financial data for the Harbour segment was as follows (in millions):
+2025 2024
+Revenue $ 3,504 $ 3,931
+Gross profit 806 938
+"""
+GROUPS = """STATEMENTS OF OPERATIONS
+(In thousands) 2025 2024
+Revenues
+Boats $ 2,871 $ 6,517
+Rooms 830 2,322
+Expenses
+Boats 1,701 3,623
+Rooms 419 829
+Old Town Hotels
+Dinners 217 285
+"""
 RIGHT = [
+    (SEGMENT, "Revenue of the Harbour segment was $3,504 million in 2025."),
+    (SEGMENT, "In the Harbour segment revenue fell by 10.9% in 2025."),
+    (GROUPS, "Revenues from boats were $2,871 thousand in 2025."),
+    (GROUPS, "Boats' expenses fell from $3,623 thousand in 2024 to $1,701 thousand in 2025."),
     (PAGE, "Lantern Co's revenues were $9,840 million in fiscal 2025."),
     (PAGE, "In 2024, the cost of sales amounted to about $6.0 billion."),
     (PAGE, "Gross profit rose from $3,120 million in 2024 to $3,480 million in 2025."),
@@ -64,6 +86,7 @@ SMALL = [
     ),
 ]
 WRONG = [
+    (GROUPS, "Revenues from boats were $1,701 thousand in 2025.", "$ 2,871"),
     (DATES, "R-17 is dated 11 April 2025.", "2025-04-10"),
     (PIPES, "The revenue of the South in 2024 was 620 thousand euros.", "910"),
     (PIPES, "The number of employees in the East is 18.", "7"),
@@ -79,6 +102,10 @@ WRONG = [
     (PAGE, "Gross profit fell from $3,120 in 2024 to $3,480 in 2025.", "$3,120 → $3,480"),
 ]
 UNSURE = [
+    (SEGMENT, "Lantern's revenue was $3,504 million in 2025."),
+    (SEGMENT, "Revenue fell by 10.9% in 2025."),
+    (GROUPS, "Boats brought $2,871 thousand in 2025."),
+    (GROUPS, "Dinners were $217 thousand in 2025."),
     (PAGE, "Beacon's gross profit was $3,480 million in 2025."),
     (PAGE, "Gross profit in the last quarter of 2025 was $3,480 million."),
     (PIPES, "With 910 thousand euros the South had the highest revenue in 2024."),
