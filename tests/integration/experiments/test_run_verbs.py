@@ -19,6 +19,8 @@ from tests.command_line import run_json as run_verb_json
 from tests.command_line import settled
 from tests.servers.chat_server import ChatServer
 
+pytestmark = pytest.mark.needs_wings("evaluation")
+
 run, run_json = partial(run_verb, "eval"), partial(run_verb_json, "eval")
 QUESTIONS = [
     {"question": f"When is the lamp of pier {n} lit?", "expected": f"At {n} o'clock", "tags": "sea"}

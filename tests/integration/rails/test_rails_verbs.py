@@ -7,6 +7,8 @@ import pytest
 
 from tests.command_line import run, run_json, settled
 
+pytestmark = pytest.mark.needs_wings("rails")
+
 FLOWS = """
 define user ask for the price
   "How much is it?"

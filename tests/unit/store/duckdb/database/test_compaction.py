@@ -24,7 +24,7 @@ def filled(path: Path) -> Database:
     database = Database(path, memory_mb=256, backups=path.parent)
     for _ in range(8):
         database.write(fill)
-    database.write(lambda con: con.execute("INSERT INTO evaluations (name) VALUES ('kept')"))
+    database.write(lambda con: con.execute("INSERT INTO collections (name) VALUES ('kept')"))
     for table in ("chunks", "dead_chunks"):
         database.write(lambda con, t=table: con.execute(f"DELETE FROM {t}"))
     return database
@@ -34,7 +34,7 @@ def names(path: Path) -> list[str]:
     database = Database(path, memory_mb=256, backups=path.parent)
     try:
         with database.read() as con:
-            return [row[0] for row in con.execute("SELECT name FROM evaluations").fetchall()]
+            return [row[0] for row in con.execute("SELECT name FROM collections").fetchall()]
     finally:
         database.close()
 

@@ -206,7 +206,7 @@ def test_what_is_known_is_looked_up_anew_when_the_library_has_changed(database: 
 
 def test_what_was_said_leaves_the_library_as_it_is_known(database: Database) -> None:
     known = database.cached(languages)
-    database.write_uncached(lambda con: con.execute("INSERT INTO evaluations (kind) VALUES ('a')"))
+    database.write_uncached(lambda con: con.execute("INSERT INTO models (name) VALUES ('a')"))
     assert database.cached(languages) is known
 
 
