@@ -458,13 +458,15 @@ class AnswerService:
         known = enumerate(found.sources or found.nearest, start=taken + 1)
         found.sources = tuple(replace(source, n=n) for n, source in known)
         text = self._quoted(found, asked, is_doubtful=is_doubtful) if found.sources else ""
-        if others and (not text or text.startswith(self._hedge(asked))):
+        if others and (not text or found.is_unsure):
             return self._of_part(request, others, taken)
-        return asked, found, text
+        return asked, found, self._hedged(text, found, asked)
 
-    def _hedge(self, request: AnswerRequest) -> str:
+    def _hedged(self, text: str, draft: AnswerDraft, request: AnswerRequest) -> str:
+        """The excerpts, behind the words that they may not be about the question."""
         language = request.setup.settings.preferences.language
-        return refusals(request.question, language).said("perhaps")
+        hedge = refusals(request.question, language).said("perhaps")
+        return f"{hedge}\n\n{text}" if text and draft.is_unsure else text
 
     def _tables(
         self, draft: AnswerDraft, request: AnswerRequest
@@ -494,9 +496,11 @@ class AnswerService:
         if not text:
             draft.nearest, draft.sources = draft.sources[:_NEAREST], ()
             return
-        draft.is_excerpts, draft.text = True, text
+        draft.is_excerpts, draft.text = True, self._hedged(text, draft, request)
+        if draft.is_unsure:
+            draft.notes = replace(draft.notes or SearchNotes(), is_unsure=True)
         yield SourcesFound(draft.sources, draft.notes)
-        yield TextDelta(text)
+        yield TextDelta(draft.text)
 
     def _disputed(self, draft: AnswerDraft, request: AnswerRequest) -> str:
         dispute = dispute_of(request.question, request.history)
@@ -524,8 +528,7 @@ class AnswerService:
         is_bare = bool(names) and not (content_words(bare) and not asks_for_content(bare))
         is_about_name = is_bare and len(apart) < len(draft.sources)
         before = answer_before(request.history, request.query.text, draft.asked)
-        hedge = self._hedge(request)
-        doubt = Doubt(apart, bare if is_clear else "", is_doubtful, hedge)
+        doubt = Doubt(apart, bare if is_clear else "", is_doubtful)
         at_home = [source for source in draft.sources if source.document_id in draft.home]
         said = [
             excerpts(
@@ -536,8 +539,9 @@ class AnswerService:
             )
             for sources in (at_home, [s for s in draft.sources if s not in at_home]) if sources
         ]  # fmt: skip
-        sure = [text for text in said if not text.startswith(hedge)]
-        text = "\n\n".join(filter(None, sure)) or next(filter(None, said), "")
+        sure = "\n\n".join(text for text, is_sure in said if is_sure)
+        text = sure or next((text for text, _ in said if text), "")
+        draft.is_unsure = not sure
         near = [s for s in draft.sources if s.n not in apart and s.n not in across]
         known = " ".join(word for name in names for word in name) if near else ""
         if not text and (

@@ -140,8 +140,9 @@ def answer_json(message: Message) -> dict[str, Any]:
 
     It has `nearest` only when nothing seems relevant, `notes` when the search changed the question,
     `proposal`, a command's id, when one waits for the person, `is_own_knowledge` when the answer
-    rests on no document, `state` when it is incomplete, `error` (`title`, `hint`) when that has a
-    reason, and `is_stored`, false, while the disk refuses it.
+    rests on no document, `is_unsure` when its excerpts may not be about the question, `state` when
+    it is incomplete, `error` (`title`, `hint`) when that has a reason, and `is_stored`, false,
+    while the disk refuses it.
     """
     document: dict[str, Any] = {
         "answer": message.text,
@@ -159,6 +160,8 @@ def answer_json(message: Message) -> dict[str, Any]:
         document["error"] = {"title": message.error_title, "hint": message.error_hint}
     if message.is_own_knowledge:
         document["is_own_knowledge"] = True
+    if message.notes and message.notes.is_unsure:
+        document["is_unsure"] = True
     if message.nearest:
         document["nearest"] = [_source_json(s) for s in message.nearest]
     if message.notes and message.notes.proposal:

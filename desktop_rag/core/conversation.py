@@ -195,7 +195,8 @@ class SearchNotes(Record):
     meanings. `files` is None when files were not counted. `scope` names the only files that were
     read. `rails` has a line for each event of the assistant's rails, `proposal` the id of the
     command they propose. `steps` are what the model looked up beside the first search, `unbacked`
-    the sentences of a weak model that no source has.
+    the sentences of a weak model that no source has. Excerpts that are `is_unsure` may not be about
+    the question.
     """
 
     is_brief: ClassVar = True
@@ -211,6 +212,7 @@ class SearchNotes(Record):
     proposal: str = ""
     steps: tuple[AnswerStep, ...] = ()
     unbacked: tuple[str, ...] = ()
+    is_unsure: bool = False
 
     def in_words(self) -> str:
         """Plain sentences on one line; empty when the question was taken literally."""

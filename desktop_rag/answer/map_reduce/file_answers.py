@@ -157,7 +157,7 @@ class FewFiles:
             partial(
                 _turns_that_fit, self._documents, draft.asked, in_language(_ONE_FILE, preferences)
             ),
-            lambda sources: excerpts(draft.asked, sources, meaning),
+            lambda sources: excerpts(draft.asked, sources, meaning).text,
             with_instructions(in_manner(_COMBINE_LIBRARY, preferences), setup.instructions),
             is_asked=request.every_file,
         )

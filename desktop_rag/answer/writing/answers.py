@@ -131,6 +131,7 @@ class AnswerDraft:
     sources. One that `sees_images` may rest on them alone. `scope` is kept with the answer.
     `nearest_said` is a quote of the nearest passages, in Markdown, with the name of its file. The
     question may be about the documents `home`, which the previous answer is from, or about others.
+    Excerpts that are `is_unsure` may not be about the question.
     """
 
     conversation_id: str
@@ -138,6 +139,7 @@ class AnswerDraft:
     query: Query = _NO_QUERY
     model: str = ""
     is_excerpts: bool = False
+    is_unsure: bool = False
     is_open: bool = False
     is_own_knowledge: bool = False
     text: str = ""

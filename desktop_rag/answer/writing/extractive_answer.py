@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,13 +182,19 @@ _OTHERS_SHARE = 0.8
 class Doubt:
     """What no answer is made of: the sources with the numbers `apart`, and pieces that have only
     the names of a question, which is `bare` without these, "" where it has none. It `is_great`
-    where search found nothing relevant either. `hedge` goes before pieces that may not be about it.
+    where search found nothing relevant either.
     """
 
     apart: frozenset[int] = frozenset()
     bare: str = ""
     is_great: bool = False
-    hedge: str = ""
+
+
+class Excerpts(NamedTuple):
+    """Quoted pieces in Markdown, "" for none, and whether they are surely about the question."""
+
+    text: str
+    is_sure: bool
 
 
 def excerpts(
@@ -200,7 +207,7 @@ def excerpts(
     asks_how_many: bool = False,
     is_comparison: bool = False,
     doubt: Doubt | None = None,
-) -> str:
+) -> Excerpts:
     """An answer of up to three pieces of the sources, each with its [n], best first.
 
     Rows of a table become a table, with the names of columns that the passage itself or the
@@ -214,7 +221,7 @@ def excerpts(
     ranked = _near_the_best(sources, across, surroundings)
     asked = asked_words(question)
     best = [s for n, s in enumerate(ranked) if n < _PASSAGES or s.n in across]
-    hedge = ""
+    is_sure = True
     if meaning and doubt:
         is_about, is_sure = _is_about(question, best, meaning, surroundings, doubt)
         if not is_about:
@@ -222,8 +229,7 @@ def excerpts(
             best = ranked = sorted(sources, key=lambda source: -source.score)
             is_about, is_sure = _is_about(question, best, meaning, surroundings, doubt)
         if not is_about:
-            return ""
-        hedge = "" if is_sure else doubt.hedge
+            return Excerpts("", is_sure=False)
     candidates = all_candidates(best, asked, surroundings)
     if meaning and _tell_little(asked, candidates):
         candidates = _by_meaning(asked, ranked, surroundings, meaning)
@@ -231,15 +237,15 @@ def excerpts(
     # Fragments only are shown as they are rather than not at all.
     candidates = candidates or [c for source in best[:1] for c in whole_passage(source)]
     if not candidates:
-        return ""
+        return Excerpts("", is_sure=False)
     candidates = [c for c in candidates if quoted(c.text) not in said] or candidates
     similar = _similar(question, candidates, meaning) if meaning else None
     if asks_how_many:
         candidates = [replace(c, is_beside=not has_figure(c)) for c in candidates]
     candidates = candidates if is_about_older(question) else _newest_first(candidates)
     homes = {source.n: source.document_id for source in sources if is_comparison}
-    chosen = blocks(_best(asked, candidates, similar, meaning, homes))
-    return "\n\n".join([hedge, *chosen] if hedge else chosen)
+    chosen = _best(asked, candidates, similar, meaning, homes)
+    return Excerpts("\n\n".join(blocks(chosen)), is_sure=is_sure)
 
 
 def _by_meaning(

@@ -102,6 +102,7 @@ def extension(message: Message, address: AddressOf, *, sees_paths: bool) -> dict
         "read": files.read if files else None,
         "notes": message.notes.in_words() if message.notes else "",
         "is_excerpts": message.is_excerpts,
+        "is_unsure": bool(message.notes and message.notes.is_unsure),
         "is_own_knowledge": message.is_own_knowledge,
         "state": message.state.value,
     }

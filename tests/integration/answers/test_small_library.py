@@ -3,6 +3,7 @@
 import pytest
 
 from desktop_rag.app import Services
+from desktop_rag.cli.output import answer_json
 from tests.asking import ask
 from tests.indexed import OpenIndexed
 from tests.unit.ingest.read.office.test_slides import make_pptx, shape, slide_xml
@@ -82,8 +83,11 @@ def test_the_nearest_is_near_to_more_than_a_name(indexed: Services) -> None:
 
 def test_what_may_not_be_about_the_question_says_so_first(indexed: Services) -> None:
     hedge = "Perhaps not about your question. The nearest:\n\n"
-    assert ask(indexed, "Who painted the wheel?").text.startswith(hedge)
-    assert not ask(indexed, "Who repaired the wheel?").text.startswith(hedge)
+    unsure, sure = ask(indexed, "Who painted the wheel?"), ask(indexed, "Who repaired the wheel?")
+    assert unsure.text.startswith(hedge)
+    assert answer_json(unsure)["is_unsure"]
+    assert not sure.text.startswith(hedge)
+    assert "is_unsure" not in answer_json(sure)
 
 
 def test_a_row_answers_what_is_asked_of_its_name(open_indexed: OpenIndexed) -> None:

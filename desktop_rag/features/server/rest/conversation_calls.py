@@ -289,6 +289,7 @@ class AskAnswer(Answered):
     read: int | None
     notes: str
     is_excerpts: bool
+    is_unsure: bool
     is_own_knowledge: bool
     state: str
 

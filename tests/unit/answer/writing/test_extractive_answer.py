@@ -1,15 +1,21 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from desktop_rag.answer.search.meaning import Meaning, SimilarityCalibration
+from desktop_rag.answer.writing import extractive_answer
 from desktop_rag.answer.writing.excerpt_candidates import Surroundings, Version, versions_of
-from desktop_rag.answer.writing.extractive_answer import Doubt, excerpts
+from desktop_rag.answer.writing.extractive_answer import Doubt
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.languages import question_language
 from desktop_rag.core.parsed import Anchor
 from tests.conftest import bundled_embedder
 from tests.stored_rows import document
+
+
+def excerpts(*asked: Any, **more: Any) -> str:
+    return extractive_answer.excerpts(*asked, **more).text
 
 
 def source(n: int, text: str) -> SourceRef:
