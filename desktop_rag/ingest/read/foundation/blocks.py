@@ -1,6 +1,7 @@
 """Writes blocks of texts and slides, and finds headers of tables. Runs in the parser process."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise, zip_longest
@@ -166,6 +167,43 @@ def counted(count: int, style: str) -> str:
             return f"{count:02}"
         case _:
             return str(count)
+
+
+_PLACEHOLDER = re.compile(r"%(\d)")
+_BULLET = "-"
+
+
+class Numbering:
+    """Counts list items and numbered headings the way Word does.
+
+    `levels` holds, by the id of a numbering and the level from 0, its style as in `counted`, its
+    text as in `%1.%2.` and the first number; `counted_as` names numberings that count as one.
+    """
+
+    def __init__(self) -> None:
+        self.levels: dict[tuple[str, int], tuple[str, str, int]] = {}
+        self.counted_as: dict[str, str] = {}
+        self._counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
+
+    def next_label(self, number: str, level: int) -> str:
+        """The label of the next paragraph of this numbering: `2.1.`, `b)` or `-`."""
+        style, text, start = self.levels.get((number, level), ("bullet", "", 1))
+        counts = self._counts[self.counted_as.get(number, number)]
+        # A level that was left out counts as begun.
+        for above in range(level):
+            counts.setdefault(above, self.levels.get((number, above), ("", "", 1))[2])
+        counts[level] = counts.get(level, start - 1) + 1
+        for deeper in [other for other in counts if other > level]:
+            del counts[deeper]
+        if style in {"bullet", "none"} or not text:
+            return _BULLET if style == "bullet" else ""
+
+        def shown(match: re.Match[str]) -> str:
+            place = int(match[1]) - 1
+            other_style, *_ = self.levels.get((number, place), ("decimal", "", 1))
+            return counted(counts.get(place, 1), other_style)
+
+        return _PLACEHOLDER.sub(shown, text).strip()
 
 
 _INDENT = "  "

@@ -20,12 +20,13 @@ _MAX_DIGITS = 9
 
 class Survey:
     """Looks ahead for the tables (by number) made for layout, whose cells are parts of the page,
-    and for the number of items of each list.
+    for the number of items of each list, and for the lists to choose one from that say no choice.
     """
 
     def __init__(self) -> None:
         self.layout: set[int] = set()
         self.items: list[int] = []
+        self.undecided: list[bool] = []
         self._lists: list[int] = []
         self._open: list[int] = []
         self._count = 0
@@ -46,6 +47,10 @@ class Survey:
             self.items.append(0)
         elif tag == "li" and self._lists:
             self.items[self._lists[-1]] += 1
+        elif tag == "select":
+            self.undecided.append("multiple" not in attributes)
+        elif tag == "option" and self.undecided and "selected" in attributes:
+            self.undecided[-1] = False
 
     def end(self, tag: str) -> None:
         """An element ends."""

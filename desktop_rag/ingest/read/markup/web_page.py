@@ -31,7 +31,7 @@ _CHARSET = re.compile(
     rb"<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,200}?encoding)\s*=\s*[\"']?\s*([\w.:-]+)",
     re.IGNORECASE,
 )
-_AHEAD = re.compile(rb"<table\b|\breversed\b", re.IGNORECASE)
+_AHEAD = re.compile(rb"<table\b|<select\b|\breversed\b", re.IGNORECASE)
 _META_BYTES = 4096
 _DROPPED = {
     "script", "style", "nav", "template", "noscript", "svg", "iframe", "object", "canvas",
@@ -153,6 +153,8 @@ class _Page:
         self._is_pre = False
         self._lists: list[PageList] = []
         self._list_count = 0
+        self._choice_count = 0
+        self._is_undecided = False
         self._tables: list[HtmlTable] = []
         self._table_count = 0
         self._is_in_cell = False
@@ -161,9 +163,7 @@ class _Page:
         self._inner_depth = 0
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if not self._inner_depth:
-            self._table_count += tag == "table"
-            self._list_count += tag in LISTS
+        self._count(tag)
         is_plain = self._hidden_depth or not attributes
         style = {} if is_plain else self._rules.style_of(attributes)
         if self._hidden_depth or self._is_hidden(tag, attributes, style):
@@ -186,6 +186,18 @@ class _Page:
             self._start_block(tag, attributes, style)
         elif tag in _PARAGRAPHS or tag in _LINES:
             self._pending.has_space = True
+            if bullet := self._start_list(tag, attributes, style).strip("- "):
+                self._pending.prefix = f"{bullet} "
+
+    def _count(self, tag: str) -> None:
+        """Count what the survey counted: the page, without those kept in attributes of it."""
+        if self._inner_depth:
+            return
+        self._table_count += tag == "table"
+        self._list_count += tag in LISTS
+        if tag == "select":
+            self._is_undecided = self._survey.undecided[self._choice_count]
+            self._choice_count += 1
 
     def _read_inner(self, markup: str) -> None:
         """Read a page that is kept in an attribute, as saved pages have them."""
@@ -241,6 +253,8 @@ class _Page:
             self._end_in_formula()
             return
         self._leave(tag)
+        if tag in LISTS and self._lists:
+            self._lists.pop()
         if tag == "title" and self._title_pieces is not None:
             self.title = self.title or one_line("".join(self._title_pieces))
             self._title_pieces = None
@@ -289,8 +303,9 @@ class _Page:
         if tag == "template" and attributes and "shadowrootmode" in attributes:
             return False
         if tag == "option":
-            # Of a list to choose from a page shows what was chosen.
-            return not attributes or "selected" not in attributes
+            # Of a list to choose from a page shows what was chosen, else the first.
+            is_first, self._is_undecided = self._is_undecided, False
+            return not ("selected" in attributes or (is_first and attributes.get("value", "-")))
         if tag in _DROPPED:
             # In headings that fold their section the words are on a button.
             return tag != "button" or self._heading_pieces is None
@@ -311,17 +326,22 @@ class _Page:
             self._pending.need(2)
             self._pending.prefix = "#" * _HEADINGS[tag] + " "
             self._heading_pieces = []
-        elif tag in LISTS:
+        elif tag == "pre":
+            self._is_pre = True
+            self._pending.prefix = _FENCE + "\n"
+        elif bullet := self._start_list(tag, attributes, style):
+            depth = min(max(len(self._lists) - 1, 0), _MAX_INDENT)
+            self._pending.prefix = _INDENT * depth + bullet
+
+    def _start_list(self, tag: str, attributes: Mapping[str, str], style: Mapping[str, str]) -> str:
+        """Begin a list, or an item: what stands before that."""
+        if tag in LISTS:
             known = self._survey.items[self._list_count - 1 : self._list_count]
             items = 0 if self._inner_depth else sum(known)
             self._lists.append(PageList(tag, attributes, style, items))
         elif tag == "li":
-            bullet = self._lists[-1].bullet(attributes) if self._lists else "- "
-            depth = min(max(len(self._lists) - 1, 0), _MAX_INDENT)
-            self._pending.prefix = _INDENT * depth + bullet
-        elif tag == "pre":
-            self._is_pre = True
-            self._pending.prefix = _FENCE + "\n"
+            return self._lists[-1].bullet(attributes) if self._lists else "- "
+        return ""
 
     def _end_block(self, tag: str) -> None:
         if tag == "pre" and self._is_pre:
@@ -330,8 +350,6 @@ class _Page:
                 self._pending.prefix = ""
             else:
                 self._draft.add("\n" + _FENCE)
-        if tag in LISTS and self._lists:
-            self._lists.pop()
         if tag in _PARAGRAPHS:
             self._pending.need(1 if self._lists and tag in LISTS else 2)
         elif tag in _LINES:
@@ -402,7 +420,7 @@ class _Page:
                 self._heading_offset = self._draft.length + len(space)
             self._heading_pieces.append((" " if space else "") + text)
         if self._is_in_cell:
-            self._tables[-1].add(text)
+            self._tables[-1].add(prefix + text)
         self._draft.add(space + prefix + text)
 
 

@@ -39,6 +39,8 @@ _UNSEEN = {"none", "printer"}
 _BOXES = {"checkbox", "radio"}
 _OUTLINE = "outline-style"
 _MAX_DEPTH = 10
+# An attribute of our own.
+_LABEL = "label-of-list"
 _FORMS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 
 
@@ -125,6 +127,80 @@ class OpenStyles:
         return whole_number(self._numbered.get((list_style, level)), "start-value", 1)
 
 
+class _Labels:
+    """Writes into the paragraphs of a body the numbers of their lists and headings."""
+
+    def __init__(self, styles: OpenStyles) -> None:
+        self._styles = styles
+        # The levels of items whose label is still to be written, and the last number of each.
+        self._waiting: set[int] = set()
+        self._last: dict[int, int] = {}
+        self._headings: dict[int, int] = {}
+
+    def write(self, container: Element, level: int = -1, style: str = "") -> None:
+        """Write all of a container; `level` counts from 0 inside a list."""
+        for block in children(container):
+            name = local_name(block)
+            if name == "list":
+                self._write_list(block, level + 1, style)
+            elif name in {"p", "h"}:
+                is_numbered = name == "h" and not self._styles.is_title(
+                    attribute(block, "style-name")
+                )
+                label = self._number_of(block) if is_numbered else ""
+                if label := label or (self._label(level, style) if level >= 0 else ""):
+                    block.set(_LABEL, label)
+                self.write(block)
+            elif name not in DROPPED:
+                self.write(block, level, style)
+
+    def _number_of(self, heading: Element) -> str:
+        """The number of a heading as the outline counts it, "" for one that is not counted."""
+        if attribute(heading, "is-list-header") == "true":
+            return ""
+        level = _heading_level(heading)
+        counts = {n: count for n, count in self._headings.items() if n <= level}
+        first = whole_number(heading, "start-value", self._styles.first(_OUTLINE, level - 1))
+        is_new = attribute(heading, "restart-numbering") == "true" or level not in counts
+        counts[level] = first if is_new else counts[level] + 1
+        self._headings = counts
+        return self._styles.label(_OUTLINE, [counts.get(n, 1) for n in range(1, level + 1)])
+
+    def _label(self, level: int, style: str) -> str:
+        """The number of an item, or a dash; the second paragraph of an item has none."""
+        if level not in self._waiting:
+            return ""
+        self._waiting.discard(level)
+        label = self._styles.label(style, [self._last.get(n, 1) for n in range(level + 1)])
+        # A bare number would not be told from words.
+        return f"{label}." if label[-1:].isalnum() else label or "-"
+
+    def _write_list(self, items: Element, level: int, style: str) -> None:
+        style = attribute(items, "style-name") or style
+        goes_on = attribute(items, "continue-numbering") == "true" or attribute(
+            items, "continue-list"
+        )
+        before = self._last.get(level, 0) if goes_on else self._styles.first(style, level) - 1
+        self._last[level] = before
+        for item in children(items):
+            is_item = local_name(item) == "list-item"
+            if is_item:
+                self._last[level] = whole_number(item, "start-value", self._last[level] + 1)
+                self._waiting.add(level)
+            # A header of a list has no number, nor has one that holds only a deeper list.
+            self.write(item, level if is_item else -1, style)
+            self._waiting.discard(level)
+
+
+def _heading_level(heading: Element) -> int:
+    return min(max(whole_number(heading, "outline-level", 1), 1), 9)
+
+
+def _numbered(paragraph: Element, text: str) -> str:
+    """The text of a paragraph behind its number, if it has one."""
+    return f"{paragraph.get(_LABEL, '').strip('-')} {text}".strip()
+
+
 # Deleted text, what is only for programs, and ruby letters above the others.
 DROPPED = {"tracked-changes", "forms", "sequence-decls", "variable-decls", "user-field-decls",
             "ruby-text", "event-listeners", "script"}  # fmt: skip
@@ -199,7 +275,7 @@ def paragraphs_of(element: Element) -> Iterator[str]:
             met: list[Element] = []
             text = "".join(texts_of(part, met)).strip()
             if text:
-                yield text
+                yield _numbered(part, text)
             for box in met:
                 if local_name(box) == "text-box":
                     yield from paragraphs_of(box)
@@ -252,6 +328,7 @@ def _read(source: SourceFile, draft: DocumentDraft, write: _Write) -> str:
         title = next(descendants(package.root("meta.xml"), "title"), None)
         styles = OpenStyles(package)
         styles.show_looks(body)
+        _Labels(styles).write(body)
         _show_drawn(package, body, draft)
         return write(package, styles, body, draft) or one_line(getattr(title, "text", None) or "")
 
@@ -326,27 +403,25 @@ class _TextReader:
     def __init__(self, blocks: BlockWriter, styles: OpenStyles) -> None:
         self._blocks = blocks
         self._styles = styles
-        # The levels of items whose label is still to be written, and the last number of each.
-        self._waiting: set[int] = set()
-        self._last: dict[int, int] = {}
-        self._headings: dict[int, int] = {}
 
-    def write(self, container: Element, list_level: int = -1, list_style: str = "") -> None:
+    def write(self, container: Element, list_level: int = -1) -> None:
         """Write all blocks of a container; `list_level` counts from 0 inside a list."""
         for block in children(container):
             name = local_name(block)
             if name in {"p", "h"}:
-                self._write_paragraph(block, list_level, list_style)
+                self._write_paragraph(block, list_level)
             elif name == "list":
-                self._write_list(block, list_level + 1, list_style)
+                for item in children(block):
+                    is_item = local_name(item) == "list-item"
+                    self.write(item, list_level + 1 if is_item else -1)
             elif name == "table":
                 self._write_table(block)
             elif name == "annotation":
                 self._blocks.add_note(comment_text(block))
             elif name not in DROPPED:
-                self.write(block, list_level, list_style)
+                self.write(block, list_level)
 
-    def _write_paragraph(self, paragraph: Element, list_level: int, list_style: str) -> None:
+    def _write_paragraph(self, paragraph: Element, list_level: int) -> None:
         met: list[Element] = []
         text = "".join(texts_of(paragraph, met)).strip()
         for item in met:
@@ -354,58 +429,17 @@ class _TextReader:
                 self._blocks.add_note(note_text(item))
             elif local_name(item) == "annotation":
                 self._blocks.add_note(comment_text(item))
-        style = attribute(paragraph, "style-name")
-        if text and self._styles.is_title(style):
+        if text and self._styles.is_title(attribute(paragraph, "style-name")):
             self._blocks.add_heading(0, text)
         elif text and local_name(paragraph) == "h":
-            level = min(max(whole_number(paragraph, "outline-level", 1), 1), 9)
-            label = self._number_of(paragraph, level) or (
-                self._label(list_level, list_style).strip("-") if list_level >= 0 else ""
-            )
-            self._blocks.add_heading(level, f"{label} {text}".strip())
+            self._blocks.add_heading(_heading_level(paragraph), _numbered(paragraph, text))
         elif text and list_level >= 0:
-            self._blocks.add_item(list_level, self._label(list_level, list_style), text)
+            self._blocks.add_item(list_level, paragraph.get(_LABEL, " "), text)
         else:
             self._blocks.add_paragraph(text)
         for item in met:
             if local_name(item) == "text-box":
                 self.write(item)
-
-    def _number_of(self, heading: Element, level: int) -> str:
-        """The number of a heading as the outline counts it, "" for one that is not counted."""
-        if attribute(heading, "is-list-header") == "true":
-            return ""
-        counts = {n: count for n, count in self._headings.items() if n <= level}
-        first = whole_number(heading, "start-value", self._styles.first(_OUTLINE, level - 1))
-        is_new = attribute(heading, "restart-numbering") == "true" or level not in counts
-        counts[level] = first if is_new else counts[level] + 1
-        self._headings = counts
-        return self._styles.label(_OUTLINE, [counts.get(n, 1) for n in range(1, level + 1)])
-
-    def _label(self, level: int, style: str) -> str:
-        """The number of an item, or a dash; the second paragraph of an item has none."""
-        if level not in self._waiting:
-            return " "
-        self._waiting.discard(level)
-        label = self._styles.label(style, [self._last.get(n, 1) for n in range(level + 1)])
-        # A bare number would not be told from words.
-        return f"{label}." if label[-1:].isalnum() else label or "-"
-
-    def _write_list(self, items: Element, level: int, style: str) -> None:
-        style = attribute(items, "style-name") or style
-        goes_on = attribute(items, "continue-numbering") == "true" or attribute(
-            items, "continue-list"
-        )
-        before = self._last.get(level, 0) if goes_on else self._styles.first(style, level) - 1
-        self._last[level] = before
-        for item in children(items):
-            is_item = local_name(item) == "list-item"
-            if is_item:
-                self._last[level] = whole_number(item, "start-value", self._last[level] + 1)
-                self._waiting.add(level)
-            # A header of a list has no number, nor has one that holds only a deeper list.
-            self.write(item, level if is_item else -1, style)
-            self._waiting.discard(level)
 
     def _write_table(self, table: Element) -> None:
         self._blocks.end_table()
@@ -503,7 +537,7 @@ def _lines(container: Element, depth: int = -1) -> Iterator[str]:
         if name in {"p", "h"}:
             text = "".join(texts_of(part, [])).strip()
             if text:
-                yield "  " * max(depth, 0) + text
+                yield "  " * max(depth, 0) + _numbered(part, text)
         elif name == "list":
             yield from _lines(part, depth + 1)
         elif name not in {"table", "image", "object", "object-ole", "title", "desc", *DROPPED}:

@@ -6,13 +6,12 @@ boxes and notes are not left out, nor files of the strict kind. Runs in the pars
 
 import posixpath
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 
 from desktop_rag.ingest.read.foundation.addresses import address_of_field, behind
-from desktop_rag.ingest.read.foundation.blocks import BlockWriter, counted, is_for_layout, merged
+from desktop_rag.ingest.read.foundation.blocks import BlockWriter, Numbering, is_for_layout, merged
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.formulas import office_math
@@ -36,11 +35,9 @@ from desktop_rag.ingest.read.markup import web_page
 from desktop_rag.ingest.read.office.sheet_extras import chart_lines, said_by
 
 _HEADING_NAME = re.compile(r"heading (\d)", re.IGNORECASE)
-_PLACEHOLDER = re.compile(r"%(\d)")
 _MAX_OUTLINE_LEVEL = 9
 _MAX_STYLE_DEPTH = 10
 _MAX_LIST_LEVEL = 8
-_BULLET = "-"
 _LOOKS = ("vertAlign", "strike", "dstrike", "vanish")
 
 
@@ -120,59 +117,33 @@ def _outline_level(properties: Element | None) -> int | None:
     return int(value) + 1 if value.isdecimal() else None
 
 
-class Numbering:
-    """Counts list items and numbered headings the way Word does."""
-
-    def __init__(self, numbering: Element | None) -> None:
-        self._levels: dict[tuple[str, int], tuple[str, str, int]] = {}
-        self._counted_as: dict[str, str] = {}
-        self._counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
-        abstract = {
-            attribute(item, "abstractNumId"): item for item in children(numbering, "abstractNum")
-        }
-        for item in children(numbering, "num"):
-            shared = attribute(child(item, "abstractNumId"))
-            self._add(attribute(item, "numId"), item, shared, abstract.get(shared))
-
-    def next_label(self, number: str, level: int) -> str:
-        """The label of the next paragraph of this numbering: `2.1.`, `b)` or `-`."""
-        style, text, start = self._levels.get((number, level), ("bullet", "", 1))
-        counts = self._counts[self._counted_as.get(number, number)]
-        counts[level] = counts.get(level, start - 1) + 1
-        for deeper in [other for other in counts if other > level]:
-            del counts[deeper]
-        if style in {"bullet", "none"} or not text:
-            return _BULLET if style == "bullet" else ""
-
-        def shown(match: re.Match[str]) -> str:
-            place = int(match[1]) - 1
-            other_style, _, other_start = self._levels.get((number, place), ("decimal", "", 1))
-            return counted(counts.get(place, other_start), other_style)
-
-        return _PLACEHOLDER.sub(shown, text).strip()
-
-    def _add(self, number: str, item: Element, shared: str, abstract: Element | None) -> None:
-        restarts = False
-        for level in children(abstract, "lvl"):
-            self._add_level(number, level)
+def _numbering(root: Element | None) -> Numbering:
+    numbering = Numbering()
+    kinds = {attribute(item, "abstractNumId"): item for item in children(root, "abstractNum")}
+    for item in children(root, "num"):
+        number, shared = attribute(item, "numId"), attribute(child(item, "abstractNumId"))
+        for level in children(kinds.get(shared), "lvl"):
+            _add_level(numbering, number, level)
+        # Numberings of one kind go on counting where the other left off, unless told to restart.
+        numbering.counted_as[number] = f"shared {shared}"
         for override in children(item, "lvlOverride"):
-            level = child(override, "lvl")
-            if level is not None:
-                self._add_level(number, level)
+            for level in children(override, "lvl"):
+                _add_level(numbering, number, level)
             start = attribute(child(override, "startOverride"))
             key = (number, whole_number(override, "ilvl", 0))
-            if start and key in self._levels:
-                restarts = True
-                self._levels[key] = (*self._levels[key][:2], int(start) if start.isdecimal() else 1)
-        # Numberings of one kind go on counting where the other left off, unless told to restart.
-        self._counted_as[number] = number if restarts else f"shared {shared}"
+            if start and key in numbering.levels:
+                numbering.counted_as[number] = number
+                first = int(start) if start.isdecimal() else 1
+                numbering.levels[key] = (*numbering.levels[key][:2], first)
+    return numbering
 
-    def _add_level(self, number: str, level: Element) -> None:
-        self._levels[number, whole_number(level, "ilvl", 0)] = (
-            attribute(child(level, "numFmt")) or "decimal",
-            attribute(child(level, "lvlText")),
-            whole_number(child(level, "start"), "val", 1),
-        )
+
+def _add_level(numbering: Numbering, number: str, level: Element) -> None:
+    numbering.levels[number, whole_number(level, "ilvl", 0)] = (
+        attribute(child(level, "numFmt")) or "decimal",
+        attribute(child(level, "lvlText")),
+        whole_number(child(level, "start"), "val", 1),
+    )
 
 
 # Boxes of the fonts Wingdings and Wingdings 2, by the last two digits of their letters.
@@ -239,7 +210,7 @@ class _Reader:
         self._blocks = blocks
         self._relations = package.relations(main)
         self._styles = Styles(package.root(next(package.related(main, "/styles"), "")))
-        self._numbering = Numbering(self._root("/numbering"))
+        self._numbering = _numbering(self._root("/numbering"))
         self._notes = {kind: self._by_id(kind) for kind in _NOTE_PARTS.values()}
         self._comments = self._by_id("/comments")
         self._pictures = 0
@@ -319,7 +290,7 @@ class _Reader:
         text = in_looks(_runs(paragraph, found)).strip()
         properties = child(paragraph, "pPr")
         level = self._styles.heading_level(properties)
-        numbering = self._styles.numbering(properties) if text else None
+        numbering = self._styles.numbering(properties)
         label = self._numbering.next_label(*numbering) if numbering else ""
         self._add_notes(found)
         if text and level is not None:
@@ -367,9 +338,20 @@ class _Reader:
                 continue
             self._add_notes(found)
             is_header = child(properties, "tblHeader") is not None
-            above = _spread(row, cells, [" ".join(texts) for texts in paragraphs], above)
+            texts = [
+                " ".join(self._numbered(*each)) for each in zip(cells, paragraphs, strict=True)
+            ]
+            above = _spread(row, cells, texts, above)
             self._blocks.add_row(above, is_header=is_header)
         self._blocks.end_table()
+
+    def _numbered(self, cell: Element, texts: list[str]) -> list[str]:
+        """The texts of the paragraphs of a cell behind their numbers."""
+        found = [self._styles.numbering(child(p, "pPr")) for p in cell.iter("{*}p")]
+        if not any(found) or len(found) != len(texts):
+            return texts
+        labels = [self._numbering.next_label(*each).strip("-") if each else "" for each in found]
+        return [f"{label} {text}".strip() for label, text in zip(labels, texts, strict=True)]
 
 
 def _linked_root(package: OfficePackage, part: str) -> Element | None:

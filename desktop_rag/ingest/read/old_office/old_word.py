@@ -3,13 +3,13 @@
 import re
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 
 from desktop_rag.ingest.read.foundation.addresses import address_of_field, behind
-from desktop_rag.ingest.read.foundation.blocks import BlockWriter, is_for_layout
+from desktop_rag.ingest.read.foundation.blocks import BlockWriter, Numbering, is_for_layout
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
@@ -21,6 +21,7 @@ _IN_TABLE, _ROW_END = 0x2416, 0x2417
 _OUTLINE_LEVEL = 0x2640
 _LIST_LEVEL, _LIST = 0x260A, 0x460B
 _NO_LIST = {0, 0xF801}
+_OF_PARAGRAPHS, _OF_LETTERS = 1, 2
 # The two whose length takes two bytes, or is said in their value.
 _TABLE_DEFINITION, _CHANGE_TABS = 0xD608, 0xC615
 _OPERAND_BYTES = {0: 1, 1: 1, 2: 2, 3: 4, 4: 2, 5: 2, 7: 3}
@@ -36,36 +37,48 @@ _BODY_LEVEL = 9
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """`level` is 0 for the title of the document, 1-9 for a heading, None for text."""
+    """`level` is 0 for the title of the document, 1-9 for a heading, None for text; `list_id` is
+    the numbering of an item, "" for any other paragraph.
+    """
 
     level: int | None = None
-    list_level: int | None = None
+    list_id: str = ""
+    list_level: int = 0
     is_in_table: bool = False
     is_row_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """The number of the built-in style it is, the style it is based on, what it says itself of
+    paragraphs and of letters.
+    """
+
+    built_in: int = _NO_STYLE
+    based_on: int = _NO_STYLE
+    paragraph: Mapping[int, int] = field(default_factory=dict[int, int])
+    letters: Mapping[int, int] = field(default_factory=dict[int, int])
 
 
 class OldStyles:
     """The style sheet of a document."""
 
     def __init__(self, sheet: bytes) -> None:
-        # Number of a style → (number of the built-in style it is, style it is based on).
-        self._styles: list[tuple[int, int]] = []
+        self._styles: list[_Style] = []
         self._known: dict[bytes, Paragraph] = {}
         # The readable part of a damaged one is enough.
         with suppress(struct.error):
             self._read(sheet)
 
     def _read(self, sheet: bytes) -> None:
-        (header_bytes, count) = struct.unpack_from("<HH", sheet)
+        header_bytes, count = struct.unpack_from("<HH", sheet)
+        base_bytes = int.from_bytes(sheet[4:6], "little")
         position = 2 + header_bytes
         for _ in range(min(count, _MAX_STYLES)):
             (size,) = struct.unpack_from("<H", sheet, position)
             position += 2
-            built_in, based_on = _NO_STYLE, _NO_STYLE
-            if size:
-                built_in, base = struct.unpack_from("<HH", sheet, position)
-                built_in, based_on = built_in & 0xFFF, base >> 4
-            self._styles.append((built_in, based_on))
+            entry = sheet[position : position + size]
+            self._styles.append(_style(entry, base_bytes) if size else _Style())
             # Each begins at an even place.
             position += size + size % 2
 
@@ -76,30 +89,61 @@ class OldStyles:
         return self._known[properties]
 
     def _described(self, properties: bytes) -> Paragraph:
+        style = int.from_bytes(properties[:2], "little")
         said = dict(sprms(properties[2:]))
-        level = self._level(int.from_bytes(properties[:2], "little"))
+        level = self._level(style)
         outline = said.get(_OUTLINE_LEVEL)
         if outline is not None:
             level = outline + 1 if outline < _BODY_LEVEL else None
+        for found in self._chain(style):
+            said = {**found.paragraph, **said}
         is_list = said.get(_LIST, 0) not in _NO_LIST
         return Paragraph(
             level=level,
-            list_level=said.get(_LIST_LEVEL, 0) if is_list else None,
+            list_id=str(said[_LIST]) if is_list else "",
+            list_level=said.get(_LIST_LEVEL, 0),
             is_in_table=bool(said.get(_IN_TABLE)),
             is_row_end=bool(said.get(_ROW_END)),
         )
 
     def _level(self, style: int) -> int | None:
+        if not self._styles and style in _HEADINGS:
+            return style
+        known = (found.built_in for found in self._chain(style))
+        levels = {_TITLE: 0, **{n: n for n in _HEADINGS}}
+        return next((levels[number] for number in known if number in levels), None)
+
+    def _chain(self, style: int) -> Iterator[_Style]:
+        """The style, what it is based on, and so on."""
         for _ in range(_MAX_DEPTH):
             if style >= len(self._styles):
-                return style if not self._styles and style in _HEADINGS else None
-            built_in, based_on = self._styles[style]
-            if built_in in _HEADINGS:
-                return built_in
-            if built_in == _TITLE:
-                return 0
-            style = based_on
-        return None
+                return
+            yield self._styles[style]
+            style = self._styles[style].based_on
+
+    def letters(self, style: int) -> dict[int, int]:
+        """What a style says of letters."""
+        said: dict[int, int] = {}
+        for found in self._chain(style):
+            said = {**found.letters, **said}
+        return {code: value & 0xFF for code, value in said.items() if code in _LOOKS}
+
+
+def _style(entry: bytes, base_bytes: int) -> _Style:
+    built_in, base = struct.unpack_from("<HH", entry)
+    # Behind the name stand the properties of paragraphs, if it has such, and those of letters.
+    chars = int.from_bytes(entry[base_bytes : base_bytes + 2], "little")
+    position, parts = base_bytes + 2 * chars + 4, list[bytes]()
+    for _ in range(int.from_bytes(entry[4:5], "little") & 0xF):
+        size = int.from_bytes(entry[position : position + 2], "little")
+        parts.append(entry[position + 2 : position + 2 + size])
+        position += 2 + size + size % 2
+    if base & 0xF == _OF_PARAGRAPHS:
+        paragraph, letters = [*parts, b"", b""][:2]
+    else:
+        paragraph, letters = b"", parts[0] if base & 0xF == _OF_LETTERS and parts else b""
+    said = dict(sprms(paragraph[2:])), dict(sprms(letters))
+    return _Style(built_in & 0xFFF, base >> 4, *said)
 
 
 def sprms(grpprl: bytes) -> Iterator[tuple[int, int]]:
@@ -129,16 +173,18 @@ _ANCIENT_MAGICS = {0xA59B, 0xA5DB}
 _FIRST_WORD_97 = 0xC1
 _ENCRYPTED, _TABLE_1, _COMPLEX = 0x0100, 0x0200, 0x0004
 _PAGE_BYTES = 512
-# Properties of characters: deleted, hidden, crossed out once and twice, raised or lowered.
+# Properties of characters: deleted, hidden, crossed out once and twice, raised or lowered, style.
 _CHARACTER_DELETED, _HIDDEN, _CROSSED_OUT = 0x0800, 0x083C, {0x0837, 0x2A53}
 _RAISED_OR_LOWERED, _RAISED, _LOWERED = 0x2A48, 1, 2
-# What says "not as in the style", which is not looked up.
-_ON = {1, 0x81}
+_LOOKS = {_CHARACTER_DELETED, _HIDDEN, *_CROSSED_OUT, _RAISED_OR_LOWERED}
+_CHARACTER_STYLE = 0x4A30
+# As the style says, or not as it says.
+_AS_STYLE, _UNLIKE_STYLE = 0x80, 0x81
 _COMPRESSED = 1 << 30
 _PIECE_TABLE, _PROPERTIES = 2, 1
 # Where the pairs (offset, length) of the header begin, and which of them are read.
 _PAIRS = 0x9A
-_STYLES, _CHARACTERS, _PARAGRAPHS, _CLX = 1, 12, 13, 33
+_STYLES, _CHARACTERS, _PARAGRAPHS, _CLX, _LISTS, _LIST_USES = 1, 12, 13, 33, 73, 74
 _OLD_CLX = 0x160
 # How many characters each part of the text has: Word 97 and Word 6.
 _COUNTS, _OLD_COUNTS = 0x4C, 0x34
@@ -174,6 +220,7 @@ class OldWordFile:
         if stream is None:
             raise _damaged()
         self._stream = stream
+        self._of_letters: dict[bytes, dict[int, int]] = {}
         try:
             self._read_header(container)
         except struct.error as exc:
@@ -197,10 +244,16 @@ class OldWordFile:
         self._pieces = list(self._find_pieces())
         if not self._pieces and (self._is_old or not flags & _COMPLEX):
             self._pieces = [self._only_piece()]
-        self._text = self._decoded()
         self._runs = list(_runs(self._stream, self._at(_PARAGRAPHS), width=13))
         self._run_starts = [start for start, _, _ in self._runs]
         self._styles = OldStyles(self._at(_STYLES))
+        self._text = self._decoded()
+        self.numbering = Numbering()
+        if not self._is_old and len(self._stream) > _PAIRS + 8 * _LIST_USES:
+            place, size = struct.unpack_from("<II", self._stream, _PAIRS + 8 * _LISTS)
+            # The readable part of damaged lists is enough.
+            with suppress(struct.error, IndexError):
+                _count_lists(self.numbering, self._table, place, size, self._at(_LIST_USES))
 
     def text(self, part: str) -> tuple[int, str]:
         """The offset of a part of the text, in characters, and the part.
@@ -281,6 +334,37 @@ class OldWordFile:
             else:
                 yield _Piece(start, end, offset, 2)
 
+    def _in_paragraphs(self, start: int, end: int) -> Iterator[tuple[int, int, dict[int, int]]]:
+        """The parts of a stretch of the file, each with what its paragraph's style says."""
+        first = max(bisect_right(self._run_starts, start) - 1, 0)
+        for begin, stop, properties in self._runs[first:]:
+            if begin >= end:
+                break
+            if (said := self._letters_of(properties[:2])) and stop > start:
+                yield start, max(begin, start), {}
+                yield max(begin, start), min(stop, end), said
+                start = min(stop, end)
+        yield start, end, {}
+
+    def _letters_of(self, style: bytes) -> dict[int, int]:
+        if style not in self._of_letters:
+            self._of_letters[style] = self._styles.letters(int.from_bytes(style, "little"))
+        return self._of_letters[style]
+
+    def _look(self, grpprl: bytes, around: Mapping[int, int]) -> Look:
+        """The look that properties of characters say, over those of the styles around."""
+        said = dict(sprms(grpprl))
+        styled = {**around, **self._styles.letters(said.get(_CHARACTER_STYLE, _NO_STYLE))}
+
+        def is_on(code: int) -> bool:
+            value, by_style = said.get(code, _AS_STYLE) & 0xFF, styled.get(code) == 1
+            return by_style != (value == _UNLIKE_STYLE) if value >= _AS_STYLE else value == 1
+
+        place = said.get(_RAISED_OR_LOWERED, styled.get(_RAISED_OR_LOWERED, 0)) & 0xFF
+        is_hidden = bool(said.get(_CHARACTER_DELETED, 0) & 0xFF) or is_on(_HIDDEN)
+        is_crossed_out = any(map(is_on, _CROSSED_OUT))
+        return Look(place == _RAISED, place == _LOWERED, is_crossed_out, is_hidden)
+
     def _only_piece(self) -> _Piece:
         first, end = struct.unpack_from("<II", self._stream, 0x18)
         end = min(end, len(self._stream))
@@ -291,7 +375,12 @@ class OldWordFile:
         """The whole text, a character for each position, deleted ones replaced."""
         self._piece_starts = [piece.start for piece in self._pieces]
         runs = _runs(self._stream, self._at(_CHARACTERS), width=1)
-        found = ((start, end, look) for start, end, g in runs if (look := _look(g)))
+        found = (
+            (begin, stop, look)
+            for start, end, said in runs
+            for begin, stop, letters in self._in_paragraphs(start, end)
+            if (said or letters) and (look := self._look(said, letters)) != PLAIN
+        )
         looks = sorted(found, key=itemgetter(0))
         self._looks: list[tuple[int, int, Look]] = []
         texts: list[str] = []
@@ -337,16 +426,57 @@ def _stretches(
             done = stop
 
 
-def _look(grpprl: bytes) -> Look | None:
-    """The look that properties of characters say, None for a plain one."""
-    if not grpprl:
-        return None
-    said = {code: value & 0xFF for code, value in sprms(grpprl)}
-    place = said.get(_RAISED_OR_LOWERED, 0)
-    is_hidden = bool(said.get(_CHARACTER_DELETED)) or said.get(_HIDDEN) in _ON
-    is_crossed_out = any(said.get(code) in _ON for code in _CROSSED_OUT)
-    look = Look(place == _RAISED, place == _LOWERED, is_crossed_out, is_hidden)
-    return None if look == PLAIN else look
+# The kinds of numbers as Word names them today; others are plain ones.
+_KINDS = {
+    1: "upperRoman", 2: "lowerRoman", 3: "upperLetter", 4: "lowerLetter", 22: "decimalZero",
+    23: "bullet", 255: "none",
+}  # fmt: skip
+_LIST_BYTES, _LEVEL_BYTES, _USE_BYTES, _MAX_LEVELS = 28, 28, 16, 9
+
+
+def _count_lists(numbering: Numbering, table: bytes, place: int, size: int, uses: bytes) -> None:
+    """Add the lists of a document, which begin at this place; `uses` says which numbering is of
+    which list.
+    """
+    levels: dict[tuple[int, int], tuple[str, str, int]] = {}
+    [lists] = struct.unpack_from("<H", table, place)
+    # Behind the lists stand their levels.
+    position = place + size
+    for at in range(place + 2, place + 2 + _LIST_BYTES * lists, _LIST_BYTES):
+        [number] = struct.unpack_from("<i", table, at)
+        for level in range(1 if table[at + _LIST_BYTES - 2] & 1 else _MAX_LEVELS):
+            levels[number, level], position = _list_level(table, position)
+    [count] = struct.unpack_from("<I", uses)
+    position = 4 + _USE_BYTES * count
+    for use in range(count):
+        name, at = str(use + 1), 4 + _USE_BYTES * use
+        [number] = struct.unpack_from("<i", uses, at)
+        numbering.counted_as[name] = f"shared {number}"
+        own = {(name, level): said for (n, level), said in levels.items() if n == number}
+        numbering.levels.update(own)
+        position += 4
+        for _ in range(uses[at + 12]):
+            start, flags = struct.unpack_from("<iI", uses, position)
+            position, key = position + 8, (name, flags & 0xF)
+            if flags & _OWN_FORM:
+                numbering.levels[key], position = _list_level(uses, position)
+            elif flags & _OWN_START and key in numbering.levels:
+                numbering.levels[key] = (*numbering.levels[key][:2], start)
+            numbering.counted_as[name] = name
+
+
+_OWN_START, _OWN_FORM = 0x10, 0x20
+
+
+def _list_level(data: bytes, position: int) -> tuple[tuple[str, str, int], int]:
+    """A level as `Numbering` has it, and the place behind it."""
+    start, kind = struct.unpack_from("<iB", data, position)
+    at = position + _LEVEL_BYTES + data[position + 24] + data[position + 25]
+    [chars] = struct.unpack_from("<H", data, at)
+    end = at + 2 + 2 * chars
+    text = data[at + 2 : end].decode("utf-16-le", "replace")
+    shown = "".join(f"%{ord(sign) + 1}" if ord(sign) < _MAX_LEVELS else sign for sign in text)
+    return (_KINDS.get(kind, "decimal"), shown, start), end
 
 
 def _runs(stream: bytes, table: bytes, width: int) -> Iterator[tuple[int, int, bytes]]:
@@ -496,12 +626,18 @@ class _Reader:
 
     def _write_paragraph(self, text: str, look: Paragraph | None) -> None:
         text = text.strip()
+        label = self._label(look)
         if text and look and look.level is not None:
-            self._blocks.add_heading(look.level, text)
-        elif text and look and look.list_level is not None:
-            self._blocks.add_item(look.list_level, "-", text)
+            self._blocks.add_heading(look.level, f"{label.strip('-')} {text}".strip())
+        elif text and look and look.list_id:
+            self._blocks.add_item(look.list_level, label, text)
         else:
             self._blocks.add_paragraph(text)
+
+    def _label(self, look: Paragraph | None) -> str:
+        if not look or not look.list_id:
+            return ""
+        return self._file.numbering.next_label(look.list_id, look.list_level)
 
     def _end_row(self) -> None:
         row, self._row = [*self._row, *filter(None, [self._cell])], []
@@ -510,7 +646,10 @@ class _Reader:
             for text, look in (paragraph for cell in row for paragraph in cell):
                 self._write_paragraph(text, look)
         elif row:
-            self._blocks.add_row(" ".join(text for text, _ in cell) for cell in row)
+            self._blocks.add_row(
+                " ".join(f"{self._label(look).strip('-')} {text}" for text, look in cell)
+                for cell in row
+            )
 
     def _split(
         self, text: str, start: int, labels: dict[int, str] | None = None

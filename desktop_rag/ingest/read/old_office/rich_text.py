@@ -417,7 +417,7 @@ class _Reader:
         elif word in PARAGRAPH_ENDS:
             self._end_paragraph()
         elif word == "cell":
-            self._row.append([*self._cell, self._taken()])
+            self._row.append([*self._cell, self._numbered(self._taken())])
             self._cell = []
         elif word == "row":
             self._end_row()
@@ -495,10 +495,15 @@ class _Reader:
         text = self._taken()
         if self._state.look.is_in_table:
             if text:
-                self._cell.append(text)
+                self._cell.append(self._numbered(text))
             return
         self._end_row()
         self._write_paragraph(text)
+
+    def _numbered(self, text: str) -> str:
+        """The text of a paragraph behind its number, if it has one."""
+        label, self._label = self._label, ""
+        return f"{label} {text}" if any(map(str.isalnum, label)) else text
 
     def _write_paragraph(self, text: str) -> None:
         label, self._label = self._label, ""
@@ -507,8 +512,8 @@ class _Reader:
         if outline is not None:
             level = outline + 1 if 0 <= outline < _MAX_HEADING else None
         if text and level is not None:
-            is_number = any(map(str.isalnum, label))
-            self._blocks.add_heading(level, f"{label} {text}" if is_number else text)
+            self._label = label
+            self._blocks.add_heading(level, self._numbered(text))
         elif text and label:
             label = label if any(map(str.isalnum, label)) else "-"
             self._blocks.add_item(self._state.look.list_level, label, text)

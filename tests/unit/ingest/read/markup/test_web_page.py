@@ -41,7 +41,7 @@ def test_anchors_are_heading_paths() -> None:
         "<a aria-hidden='true'>SECRET</a>",
         "<!-- SECRET -->",
         "<svg><text>SECRET</text></svg>",
-        "<select><option>SECRET</option></select>",
+        "<select multiple><option>SECRET</option></select>",
     ],
 )
 def test_what_a_browser_does_not_show_is_dropped(hidden: str) -> None:
@@ -206,3 +206,21 @@ def test_frames_within_frames_end() -> None:
     for _ in range(8):
         page = f'<iframe srcdoc="{page.replace("&", "&amp;").replace(chr(34), "&quot;")}"></iframe>'
     assert "end" not in text_of(f"<p>top</p>{page}")
+
+
+def test_a_list_to_choose_from_shows_its_first_entry_until_another_is_chosen() -> None:
+    page = (
+        "<p>Pay in <select><option>USD<option>EUR</select> for size <select><option>S"
+        "<option selected>M</select> to <select><option value=''>Choose<option>Oslo</select> now."
+    )
+    assert parse("a.html", page.encode()).text == "Pay in USD for size M to now."
+
+
+def test_items_of_lists_in_cells_keep_their_numbers() -> None:
+    page = (
+        "<table><tr><th>Duck<th>Care<tr><td>Teal<td><ol><li>Feed<li>Wait</ol>"
+        "<tr><td>Smew<td><ul><li>Rest</ul></table>"
+    )
+    assert parse("a.html", page.encode()).text == (
+        "Duck | Care\nTeal | 1. Feed 2. Wait\nSmew | Rest"
+    )

@@ -288,3 +288,20 @@ def test_a_merged_cell_of_a_slide_says_its_text_wherever_it_reaches() -> None:
     frame = f"<draw:frame><table:table>{rows}</table:table></draw:frame>"
     content = make_open("presentation", f"<draw:page>{frame}</draw:page>")
     assert parse("a.odp", content).text == "Plant | Output | Output\n| 2021 | 2022"
+
+
+def test_items_on_slides_and_in_cells_keep_their_numbers() -> None:
+    style = (
+        '<text:list-style style:name="L"><text:list-level-style-number text:level="1" '
+        'style:num-format="1" style:num-suffix="."/></text:list-style>'
+    )
+    item = "<text:list-item><text:p>{}</text:p></text:list-item>"
+    items = f'<text:list text:style-name="L">{item.format("feed")}{item.format("wait")}</text:list>'
+    cells = ("<text:p>Teal</text:p>", items)
+    row = "".join(f"<table:table-cell>{cell}</table:table-cell>" for cell in cells)
+    table = f"<table:table><table:table-row>{row}</table:table-row></table:table>"
+    slide = (
+        f"<draw:page><draw:frame><draw:text-box>{items}</draw:text-box></draw:frame></draw:page>"
+    )
+    assert parse("a.odt", make_open("text", table, style)).text == "Teal | 1. feed 2. wait"
+    assert parse("a.odp", make_open("presentation", slide, style)).text == "1. feed\n2. wait"

@@ -250,3 +250,20 @@ def test_descriptions_of_pictures_in_old_drawings_are_read() -> None:
     document = parse("a.docx", make_docx(f"<w:p><w:r><w:pict>{pictures}</w:pict></w:r></w:p>"))
     assert document.text == "[Picture: Plan of the hall][Picture: Map]"
     assert document.warnings == ("Pictures without a description are not read: 1.",)
+
+
+def test_numbers_of_cells_and_of_empty_paragraphs_are_counted() -> None:
+    level = '<w:lvl w:ilvl="0"><w:numFmt w:val="decimal"/><w:lvlText w:val="%1."/></w:lvl>'
+    numbering = (
+        f'<w:abstractNum w:abstractNumId="0">{level}</w:abstractNum>'
+        '<w:num w:numId="5"><w:abstractNumId w:val="0"/></w:num>'
+    )
+    numbered = '<w:numPr><w:ilvl w:val="0"/><w:numId w:val="5"/></w:numPr>'
+    empty = f"<w:p><w:pPr>{numbered}</w:pPr></w:p>"
+    rows = "".join(
+        f"<w:tr><w:tc>{empty}</w:tc><w:tc>{paragraph(name)}</w:tc></w:tr>"
+        for name in ("Pump", "Valve")
+    )
+    body = f"<w:tbl>{rows}</w:tbl>{empty}{paragraph('Spares', properties=numbered)}"
+    text = parse("a.docx", make_docx(body, {"numbering": numbering})).text
+    assert text == "1. | Pump\n2. | Valve\n\n4. Spares"

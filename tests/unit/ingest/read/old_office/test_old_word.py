@@ -13,7 +13,7 @@ TEXT_OFFSET = 0x800
 PARTS = ("main", "footnotes", "headers", "macros", "comments", "endnotes", "boxes", "header boxes")
 IN_TABLE, ROW_END = b"\x16\x24\x01", b"\x16\x24\x01\x17\x24\x01"
 LIST_ITEM = b"\x0a\x26\x01\x0b\x46\x01\x00"
-HEADING_1, TITLE, OWN = 1, 2, 3
+HEADING_1, TITLE, OWN, NUMBERED, MADE_FROM_NUMBERED = 1, 2, 3, 4, 5
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,9 @@ def make_doc(
     table = bytearray(table_start)
     struct.pack_into("<6H", stream, 0, 0xA5EC, 0xC1, 0, 0x409, 0, 0x0200 | flags)
     for number, content in found.items():
-        struct.pack_into("<II", stream, 0x9A + 8 * number, len(table), len(content))
+        # What no pair of the header names stands behind the content before it.
+        if number > 0:
+            struct.pack_into("<II", stream, 0x9A + 8 * number, len(table), len(content))
         table += content
     main = sum(len(paragraph.text.encode("utf-16-le")) // 2 for paragraph in paragraphs)
     counts = {"main": main, **{name: len(part) for name, part in (parts or {}).items()}}
@@ -93,10 +95,64 @@ def character_page(start: int, end: int) -> bytes:
 
 
 def style_sheet() -> bytes:
-    """Normal, heading 1, Title, and one of our own that is based on heading 1."""
-    styles = ((0, 0xFFF), (1, 0), (62, 0), (0xFFE, HEADING_1))
-    entries = [struct.pack("<HHH", 4, built_in, base << 4) for built_in, base in styles]
-    return struct.pack("<HH", 2, len(styles)) + b"".join(entries)
+    """Normal, heading 1, Title, one of our own that is based on heading 1, a numbered one with
+    letters that are crossed out, one made from that, and two of letters: raised, hidden.
+    """
+    of_paragraphs = [(0, 0xFFF, b"", b""), (1, 0, b"", b""), (62, 0, b"", b"")]
+    of_paragraphs += [(0xFFE, HEADING_1, b"", b""), (0xFFE, 0, b"\x0b\x46\2\0", b"\x37\x08\1")]
+    of_paragraphs += [(0xFFE, NUMBERED, b"\x0a\x26\1", b"")]
+    styles = [(*style[:2], 1, (b"\0\0" + style[2], style[3])) for style in of_paragraphs]
+    styles += [(0xFFE, 0xFFF, 2, (look,)) for look in (b"\x48\x2a\1", b"\x3c\x08\1")]
+    entries: list[bytes] = []
+    for built_in, base, kind, parts in styles:
+        entry = struct.pack("<HHH4xH2xH", built_in, base << 4 | kind, len(parts), 1, 0)
+        for part in parts:
+            entry += struct.pack("<H", len(part)) + part + bytes(len(part) % 2)
+        entries.append(struct.pack("<H", len(entry)) + entry)
+    return struct.pack("<HHH", 4, len(styles), 10) + b"".join(entries)
+
+
+def lists(*levels: tuple[int, int, str]) -> dict[int, bytes]:
+    """Two numberings of one list with these levels: the number it starts with, kind and text."""
+    entry = struct.pack("<i22xBx", 7, 0)
+    made = [
+        struct.pack("<iB23xH", start, kind, len(text)) + text.encode("utf-16-le")
+        for start, kind, text in [*levels, *[(1, 23, "·")] * (9 - len(levels))]
+    ]
+    uses = struct.pack("<I", 2) + struct.pack("<i12x", 7) * 2 + bytes(8)
+    return {73: struct.pack("<H", 1) + entry, -73: b"".join(made), 74: uses}
+
+
+def test_items_and_headings_have_the_numbers_of_their_lists() -> None:
+    numbered = b"\x0b\x46\1\0"
+    paragraphs = [
+        Para("Scope\r", HEADING_1, numbered),
+        Para("goods\r", 0, numbered + b"\x0a\x26\1"),
+        Para("works\r", MADE_FROM_NUMBERED, b""),
+        Para("Terms\r", HEADING_1, numbered),
+        Para("price\r", 0, numbered + b"\x0a\x26\1"),
+        Para("loose\r", 0, numbered + b"\x0a\x26\2"),
+        Para("kind\7", 0, numbered + IN_TABLE),
+        Para("cost\7", 0, IN_TABLE),
+        Para("\7", 0, ROW_END),
+    ]
+    tables = lists((3, 0, "\0."), (1, 4, "\0.\1)"))
+    plain = looks_page((0, len("Scope\rgoods\rworks\r"), b""))
+    text = parse("a.doc", make_doc(paragraphs, tables=tables, looks=plain)).text
+    assert text == (
+        "3. Scope\n\n  3.a) goods\n  3.b) ~~works~~\n\n4. Terms\n\n  4.a) price\n    - loose\n\n"
+        "5. kind | cost"
+    )
+
+
+def test_letters_look_as_the_styles_of_paragraphs_and_letters_say() -> None:
+    paragraphs = [Para("was 900\r", NUMBERED), Para("Area 95 m2 internal\r")]
+    text = "".join(each.text for each in paragraphs)
+    places = [("900\r", b"\x37\x08\x81"), ("2", b"\x30\x4a\6\0"), ("internal", b"\x30\x4a\7\0")]
+    spans = [(text.index(word), text.index(word) + len(word), p) for word, p in places]
+    looks = looks_page((0, len("was "), b""), *spans)
+    document = parse("a.doc", make_doc(paragraphs, looks=looks, tables=lists((1, 0, "\0."))))
+    assert document.text == "1. ~~was~~ 900\n\nArea 95 m²"
 
 
 def read(*paragraphs: Para) -> ParsedDocument:

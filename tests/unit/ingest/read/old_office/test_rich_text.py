@@ -155,3 +155,8 @@ def test_ticks_and_choices_of_forms_are_written() -> None:
     region = form(r"\fftype2\ffres1{\*\ffl North}{\*\ffl South}")
     document = read(rf"Paid {paid} late {late}\par Region {region}\par")
     assert document.text == "Paid ☒ late ☐\n\nRegion South"
+
+
+def test_a_paragraph_in_a_cell_keeps_its_number() -> None:
+    content = rb"{\rtf1\trowd\cellx1\cellx2\intbl{\listtext 2.\tab}Pump\cell 20\cell\row\pard\par}"
+    assert parse("a.rtf", content).text == "2. Pump | 20"
