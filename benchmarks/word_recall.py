@@ -8,17 +8,28 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _WORD = re.compile(r"[^\W_]+")
-_MARKUP = re.compile(r"<!--.*?-->|</?[a-z][^<>]*>|(?<=\])\([^()\s]*\)", re.DOTALL | re.IGNORECASE)
+# An address behind a link may hold brackets in pairs.
+_MARKUP = re.compile(
+    r"<!--.*?-->|</?[a-z][^<>]*>|(?<=\])\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)",
+    re.DOTALL | re.IGNORECASE,
+)
 _FORMULA = re.compile(r"\$[^$\n]*\$")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
-_MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00:00\b")
+_MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00:00\b(?:\.\d+)?")
+# A moment to a fraction of a second, as computers write it: pages show the minute.
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?")
+# Raised and lowered signs, which normalising would join to the word before: 10⁶, H₂O.
+_SHIFTED = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹ⁿⁱ]+|[₀-₉]+")
+# The values of a chart, said below the cells that they are drawn from.
+_CHART = re.compile(r"^(?:Bar|Column|Line|Pie|Scatter|Area) chart\n\n(?:\|.*\n?)+", re.MULTILINE)
 # Words joined by mistake in the reference, such as `netoftaxexpenseof`.
 _MIN_JOINED_CHARS = 6
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!|~>-])")
 
 
 def words(text: str) -> Counter[str]:
-    """The frequency of each word."""
+    """The frequency of each word; raised and lowered signs are words of their own."""
+    text = _SHIFTED.sub(r" \g<0> ", text)
     return Counter(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
@@ -53,7 +64,8 @@ class Page:
 def without_markup(markdown: str) -> str:
     """The words of a Markdown text as a reader sees them."""
     text = _FORMULA.sub(lambda formula: _COMMAND.sub(" ", formula[0]), markdown)
-    text = _MIDNIGHT.sub(r"\1", "\n".join(without_copies(text.split("\n"))))
+    text = "\n".join(without_copies(_CHART.sub("", text).split("\n")))
+    text = _MOMENT.sub(r"\1 \2", _MIDNIGHT.sub(r"\1", text))
     return html.unescape(_ESCAPED.sub(r"\1", _MARKUP.sub(" ", text)))
 
 
@@ -69,4 +81,5 @@ def without_copies(lines: Iterable[str]) -> Iterator[str]:
             if cell != before[column] and cell not in above[column : column + 1]
         )
         yield " | ".join(kept) if cells else line
-        above = cells
+        # The line between the heads of a table and its rows says nothing.
+        above = above if cells and not line.strip("|-: ") else cells

@@ -38,7 +38,7 @@ _LINKING_FORMULA = re.compile(
     rb'<c\b[^>]{0,200}?\br="([A-Z]{1,3}[0-9]{1,7})"[^>]{0,200}>\s*<f>\s*HYPERLINK\('
     rb'(?:"|&quot;)([^"&]{1,1000}(?:&amp;[^"&]{1,1000}){0,20})(?:"|&quot;)'
 )
-_DATE_CHARS = len("2026-06-18")
+_MINUTE_CHARS = len("2026-06-18T17:35")
 # The looks of a larger OpenDocument workbook are left out: they need a tree of it in memory.
 _MAX_ODS_BYTES = 30_000_000
 
@@ -86,9 +86,10 @@ def only_looks(looks: dict[str, SheetLooks]) -> dict[str, SheetExtras]:
 
 
 def said_by(author: str, time: str) -> str:
-    """The author and date of a comment, as far as known: ` by Jane, 2026-06-18`."""
+    """The author and minute of a comment, as far as known: ` by Jane, 2026-06-18 17:35`."""
     said = f" by {author.strip()}" if author.strip() else ""
-    return f"{said}, {time[:_DATE_CHARS]}" if time else said
+    minute = time[:_MINUTE_CHARS].replace("T", " ").removesuffix(" 00:00")
+    return f"{said}, {minute}" if time else said
 
 
 def _looks(package: OfficePackage, part: str, shared: WorkbookLooks) -> SheetLooks:

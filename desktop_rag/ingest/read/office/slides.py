@@ -5,7 +5,8 @@ Runs in the parser process.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from desktop_rag.ingest.read.foundation.addresses import behind
 from desktop_rag.ingest.read.foundation.blocks import (
@@ -181,18 +182,42 @@ def _placeholder(shape: Element) -> str:
     return "" if place is None else attribute(place, "type") or "body"
 
 
+class SlideLine(NamedTuple):
+    """A paragraph of a text body, its level from 0, and how it is numbered, as in PPTX."""
+
+    text: str
+    depth: int = 0
+    kind: str = ""
+    first: int = 1
+
+
 def _lines(body: Element | None) -> Iterator[str]:
     """The paragraphs of a text body that are not empty, indented by their level and numbered."""
-    counts: dict[int, int] = {}
+    return numbered_lines(_lines_of(body))
+
+
+def _lines_of(body: Element | None) -> Iterator[SlideLine]:
     for paragraph in children(body, "p"):
-        if not (text := in_looks(_runs(paragraph)).strip()):
-            continue
         properties = child(paragraph, "pPr")
-        depth = min(whole_number(properties, "lvl", 0), _MAX_LEVEL)
-        counts = {other: count for other, count in counts.items() if other <= depth}
         numbering = child(properties, "buAutoNum")
-        if kind := _NUMBERED.fullmatch(attribute(numbering, "type")):
-            counts[depth] = counts.get(depth, whole_number(numbering, "startAt", 1) - 1) + 1
+        yield SlideLine(
+            in_looks(_runs(paragraph)),
+            whole_number(properties, "lvl", 0),
+            attribute(numbering, "type"),
+            whole_number(numbering, "startAt", 1),
+        )
+
+
+def numbered_lines(lines: Iterable[SlideLine]) -> Iterator[str]:
+    """The lines that are not empty, indented by their level and numbered."""
+    counts: dict[int, int] = {}
+    for line in lines:
+        if not (text := line.text.strip()):
+            continue
+        depth = min(line.depth, _MAX_LEVEL)
+        counts = {other: count for other, count in counts.items() if other <= depth}
+        if kind := _NUMBERED.fullmatch(line.kind):
+            counts[depth] = counts.get(depth, line.first - 1) + 1
             label = counted(counts[depth], _FORMS.get(kind[1], ""))
             text = f"{_FRAMES.get(kind[2], '{}.').format(label)} {text}"
         else:

@@ -1,12 +1,14 @@
 """PowerPoint presentations of before 2007 (PPT), with their notes. Runs in the parser process."""
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 from desktop_rag.ingest.read.foundation.blocks import Slide, SlideWriter, Table, given_title
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import encrypted
+from desktop_rag.ingest.read.foundation.looks import Look, in_looks
 from desktop_rag.ingest.read.foundation.ole import Container
 from desktop_rag.ingest.read.foundation.source_file import (
     POWERPOINT_95,
@@ -15,12 +17,14 @@ from desktop_rag.ingest.read.foundation.source_file import (
     too_old,
 )
 from desktop_rag.ingest.read.office.sheet_extras import said_by
+from desktop_rag.ingest.read.office.slides import SlideLine, numbered_lines
 
 DOCUMENT, SLIDE, NOTES = 0x03E8, 0x03EE, 0x03F0
 SLIDE_ATOM, SLIDE_PERSIST = 0x03EF, 0x03F3
 SLIDE_LIST, DRAWING, SLIDE_INFO = 0x0FF0, 0x040C, 0x03F9
 TEXT_HEADER, TEXT_CHARS, TEXT_BYTES = 0x0F9F, 0x0FA0, 0x0FA8
 TEXT_REFERENCE = 0x0F9E
+TEXT_LOOKS, TAGGED = 0x0FA1, 0x138B
 STRING, HEADERS_FOOTERS, COMMENT = 0x0FBA, 0x0FD9, 0x2EE0
 GROUP, SHAPE, GROUP_ANCHOR, GROUP_PROPERTIES = 0xF003, 0xF004, 0xF00F, 0xF122
 TEXT_BOX = 0xF00D
@@ -168,11 +172,11 @@ _SLIDES, _NOTES = 0, 2
 _TITLES = {0, 6}
 _TITLE_SLIDE = 6
 _OTHER = 4
-_TEXTS = (TEXT_HEADER, TEXT_CHARS, TEXT_BYTES, TEXT_REFERENCE)
+_TEXTS = (TEXT_HEADER, TEXT_CHARS, TEXT_BYTES, TEXT_REFERENCE, TEXT_LOOKS, TAGGED)
 _TABLE_PROPERTY = 0x039F
 # Where the flags of a slide's show are, and the one that leaves it out.
 _INFO_FLAGS, _HIDDEN = 10, 0x0004
-_ANCHOR = struct.Struct("<ii")
+_ANCHOR, _MAX_LINES = struct.Struct("<iiii"), 200
 # Strings of headers and footers: the date, the header, the footer.
 _FOOTER_STRINGS = {0, 1, 2}
 _AUTHOR, _SAID = 0, 1
@@ -237,7 +241,7 @@ class _Reader:
 
     def _list(self, found: Record) -> Iterator[_ListedSlide]:
         stored, slide_id, texts = 0, 0, list[_Text]()
-        kind = 0
+        kind, text = 0, None
         for item in self._file.children(found):
             if item.kind == SLIDE_PERSIST:
                 if stored:
@@ -248,7 +252,9 @@ class _Reader:
                 kind = self._file.number(item, 0)
                 texts.append(_Text(kind, ""))
             elif item.kind in {TEXT_CHARS, TEXT_BYTES} and texts:
-                texts[-1] = _Text(kind, self._cleaned(item))
+                text, texts[-1] = item, _Text(kind, self._cleaned(item))
+            elif item.kind == TEXT_LOOKS and text:
+                texts[-1] = _Text(kind, self._shown(text, item))
         if stored:
             yield _ListedSlide(stored, slide_id, texts)
 
@@ -294,7 +300,7 @@ class _Reader:
         used: set[int],
         depth: int = 0,
     ) -> None:
-        kind = _OTHER
+        kind, text, numbers = _OTHER, None, b""
         for item in self._file.descendants(record, GROUP, *_TEXTS):
             if item.kind == GROUP and self._is_table(item):
                 texts.append(_Text(_OTHER, table=Table(self._rows(item))))
@@ -307,7 +313,13 @@ class _Reader:
                 if index < len(outline) and index not in used:
                     used.add(index)
                     texts.append(outline[index])
-            elif item.kind != GROUP:
+            elif item.kind == TAGGED:
+                numbers = self._file.content(item)
+            elif item.kind == TEXT_LOOKS and text:
+                texts[-1] = _Text(kind, self._shown(text, item, numbers))
+                text = None
+            elif item.kind in {TEXT_CHARS, TEXT_BYTES}:
+                text = item
                 texts.append(_Text(kind, self._cleaned(item)))
 
     def _is_table(self, group: Record) -> bool:
@@ -322,19 +334,26 @@ class _Reader:
         return False
 
     def _rows(self, group: Record) -> list[list[str]]:
-        """The cells of a table, which are shapes, put into rows by where they are drawn."""
-        rows: dict[int, list[tuple[int, str]]] = {}
+        """The cells of a table, which are shapes, put into rows and columns by where they are
+        drawn; a merged one stands wherever it reaches.
+        """
+        cells: list[tuple[tuple[int, ...], str]] = []
         for shape in self._file.children(group):
             anchors = self._file.descendants(shape, GROUP_ANCHOR)
             anchor = next((self._file.content(item) for item in anchors), b"")
-            atoms = self._file.descendants(shape, TEXT_CHARS, TEXT_BYTES)
-            text = " ".join(" ".join(map(self._cleaned, atoms)).split())
-            if len(anchor) >= _ANCHOR.size and shape.kind == SHAPE:
-                left, top = _ANCHOR.unpack_from(anchor)
-                # Lines of the grid are shapes too, but no cells.
-                if next(self._file.descendants(shape, TEXT_BOX), None):
-                    rows.setdefault(top, []).append((left, text))
-        return [[text for _, text in sorted(cells)] for _, cells in sorted(rows.items())]
+            # Lines of the grid are shapes too, but no cells.
+            is_cell = shape.kind == SHAPE and next(self._file.descendants(shape, TEXT_BOX), None)
+            if is_cell and len(anchor) >= _ANCHOR.size:
+                texts: list[_Text] = []
+                self._collect(shape, (), texts, set())
+                text = " ".join(" ".join(each.text for each in texts).split())
+                cells.append((_ANCHOR.unpack_from(anchor), text))
+        columns, rows = (sorted({place[n] for place, _ in cells})[:_MAX_LINES] for n in (0, 1))
+        grid = {(row, column): "" for row in rows for column in columns}
+        for (left, top, right, bottom), text in cells:
+            for row in (row for row in rows if top <= row < bottom):
+                grid |= {(row, column): text for column in columns if left <= column < right}
+        return [[grid[row, column] for column in columns] for row in rows]
 
     def _footers(self, record: Record | None) -> Iterator[str]:
         for found in self._file.children(record):
@@ -356,3 +375,131 @@ class _Reader:
     def _cleaned(self, record: Record) -> str:
         lines = self._file.text(record).translate(_LINES).split("\n")
         return "\n".join(line.strip() for line in lines if line.strip())
+
+    def _shown(self, record: Record, looks: Record, numbers: bytes = b"") -> str:
+        """A text as its letters look, its paragraphs indented and numbered."""
+        units = self._file.text(record).encode("utf-16-le", "replace")
+
+        def part(start: int, end: int) -> str:
+            return units[2 * start : 2 * end].decode("utf-16-le", "replace")
+
+        paragraphs, letters = _runs_of(self._file.content(looks), len(units) // 2)
+        kinds = _kinds(paragraphs, letters, _schemes(numbers))
+        lines: list[SlideLine] = []
+        start = 0
+        for line in self._file.text(record).split("\r"):
+            end = start + len(line.encode("utf-16-le", "replace")) // 2
+            own = [run for run in letters if run.start < end and run.end > start]
+            pieces = [(part(max(r.start, start), min(r.end, end)), r.look()) for r in own]
+            around = next((r for r in paragraphs if r.start <= start < r.end), _Run(0, 0, 0, {}))
+            kind = next((kind for place, kind in kinds if place <= start), "")
+            has_bullet = around.said.get(_BULLET, 1) & 1
+            text = (in_looks(pieces) if pieces else line).translate(_LINES)
+            lines.append(SlideLine(text, around.depth, kind if has_bullet else ""))
+            start = end + 1
+        return "\n".join(numbered_lines(lines))
+
+
+# The parts of the properties of paragraphs and of letters in their order: the bits that say one is
+# there, and its size. Of tabs their number is said first.
+_BULLET, _TABS, _TAB_BYTES = 0x0F, 0x100000, 4
+_OF_PARAGRAPHS = (
+    (_BULLET, 2), (0x80, 2), (0x10, 2), (0x40, 2), (0x20, 4), (0x800, 2), (0x1000, 2), (0x2000, 2),
+    (0x4000, 2), (0x100, 2), (0x400, 2), (0x8000, 2), (_TABS, 2), (0x10000, 2), (0xE0000, 2),
+    (0x200000, 2),
+)  # fmt: skip
+_LETTER_STYLE, _SHIFT = 0x3EB7, 0x80000
+_OF_LETTERS = (
+    (_LETTER_STYLE, 2), (0x10000, 2), (0x200000, 2), (0x400000, 2), (0x800000, 2), (0x20000, 2),
+    (0x40000, 4), (_SHIFT, 2),
+)  # fmt: skip
+# Of the style of letters the bits that say which numbering their paragraph has.
+_NUMBER_BITS, _NUMBER_SHIFT, _TURN = 0x3C00, 10, 16
+_NUMBERING = 0x0FAC
+# Of a numbering, and of letters and words, which follow it.
+_OF_NUMBERING = ((0x800000, 2), (0x2000000, 2), (0x1000000, 4))
+_OF_MORE = (((0x100000, 4),), ((1, 2), (2, 2), (4, 2), (0x40, 2), (0x20, 4)))
+_KINDS = [
+    "alphaLcPeriod", "alphaUcPeriod", "arabicParenR", "arabicPeriod", "romanLcParenBoth",
+    "romanLcParenR", "romanLcPeriod", "romanUcPeriod", "alphaLcParenBoth", "alphaLcParenR",
+    "alphaUcParenBoth", "alphaUcParenR", "arabicParenBoth", "arabicPlain", "romanUcParenBoth",
+    "romanUcParenR",
+]  # fmt: skip
+_USUAL_KIND = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A stretch of a text with what is said of it, by the bits of the part."""
+
+    start: int
+    end: int
+    depth: int
+    said: Mapping[int, int]
+
+    def look(self) -> Look:
+        """The look of its letters: by how many per cent they are raised."""
+        shift = self.said.get(_SHIFT, 0)
+        return Look(0 < shift < _LOWERED, shift >= _LOWERED)
+
+
+_LOWERED = 0x8000
+
+
+def _runs_of(data: bytes, length: int) -> tuple[list[_Run], list[_Run]]:
+    """The stretches of paragraphs and of letters of a text of this length."""
+    position, found = 0, (list[_Run](), list[_Run]())
+    for runs, parts, head in zip(found, (_OF_PARAGRAPHS, _OF_LETTERS), (6, 4), strict=True):
+        start = 0
+        while start <= length and position + head + 4 <= len(data):
+            end = start + int.from_bytes(data[position : position + 4], "little")
+            depth = int.from_bytes(data[position + 4 : position + head], "little")
+            said, position = _said(data, position + head, parts)
+            runs.append(_Run(start, end, depth, said))
+            start = end
+    return found
+
+
+def _said(
+    data: bytes, position: int, parts: Sequence[tuple[int, int]]
+) -> tuple[dict[int, int], int]:
+    """The parts that properties have, and the place behind them."""
+    mask, position = int.from_bytes(data[position : position + 4], "little"), position + 4
+    said: dict[int, int] = {}
+    for bits, size in parts:
+        if mask & bits:
+            said[bits] = int.from_bytes(data[position : position + size], "little")
+            position += size + said[bits] * _TAB_BYTES * (bits == _TABS)
+    return said, position
+
+
+def _kinds(
+    paragraphs: list[_Run], letters: list[_Run], schemes: Mapping[int, str]
+) -> list[tuple[int, str]]:
+    """Where a kind of numbers begins, the last place first.
+
+    Letters say the places of their numberings one after the other, by the last four bits; where
+    none do, each stretch of paragraphs has the next.
+    """
+    said = [(run.said.get(_LETTER_STYLE, 0) & _NUMBER_BITS) >> _NUMBER_SHIFT for run in letters]
+    turns = accumulate(after < before for before, after in pairwise([0, *said]))
+    marked = [turn * _TURN + place for turn, place in zip(turns, said, strict=True)]
+    runs, places = (letters, marked) if any(said) else (paragraphs, range(len(paragraphs)))
+    return [(run.start, schemes.get(n, "")) for run, n in zip(runs, places, strict=True)][::-1]
+
+
+def _schemes(data: bytes) -> dict[int, str]:
+    """The kinds of numbers, as PPTX names them, by their place in a record of such."""
+    found: dict[int, str] = {}
+    if len(data) < _HEADER.size or _HEADER.unpack_from(data)[1] != _NUMBERING:
+        return found
+    position, place = _HEADER.size, 0
+    while position < len(data):
+        said, position = _said(data, position, _OF_NUMBERING)
+        for parts in _OF_MORE:
+            _, position = _said(data, position, parts)
+        if said.get(0x2000000):
+            scheme = said.get(0x1000000, _USUAL_KIND) & 0xFFFF
+            found[place] = _KINDS[scheme] if scheme < len(_KINDS) else _KINDS[_USUAL_KIND]
+        place += 1
+    return found

@@ -120,7 +120,7 @@ def test_notes_and_comments_stand_below_their_slide() -> None:
         related={"../notes/n.xml": "notesSlide", "../comments/c.xml": "comments"},
     )
     assert parse("a.pptx", content).text == (
-        "text\n\nNotes:\nsay this\n\nComment, 2024-05-06: why?\n\nnext"
+        "text\n\nNotes:\nsay this\n\nComment, 2024-05-06 10:00: why?\n\nnext"
     )
 
 

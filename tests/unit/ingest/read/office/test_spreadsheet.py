@@ -152,7 +152,7 @@ def test_comments_and_text_boxes_follow_the_cells_of_their_sheet() -> None:
     main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
     comment = '<comment ref="B2" authorId="0"><text><r><t>why?</t></r></text></comment>'
     placeholder = '<comment ref="A1" authorId="0"><text><t>[Threaded]</t></text></comment>'
-    said = 'ref="A1" dT="2024-05-06T10" personId="{1}"'
+    said = 'ref="A1" dT="2024-05-06T10:00:00Z" personId="{1}"'
     thread = f"<threadedComment {said}><text>so</text></threadedComment>"
     parts = {
         "xl/c.xml": f"<comments {main}><authors><author>Ann</author></authors>"
@@ -170,7 +170,7 @@ def test_comments_and_text_boxes_follow_the_cells_of_their_sheet() -> None:
     with zipfile.ZipFile(io.BytesIO(make_xlsx({"S": rows_of(["text"])}))) as archive:
         files: dict[str, str | bytes] = {n: archive.read(n) for n in archive.namelist()}
     document = parse("a.xlsx", make_zip(files | parts))
-    comments = "Comment on A1 by Bob, 2024-05-06: so\nComment on B2 by Ann: why?"
+    comments = "Comment on A1 by Bob, 2024-05-06 10:00: so\nComment on B2 by Ann: why?"
     assert document.text == f"S\ntext\nin a box\n{comments}"
     assert document.marks[-1].anchor == Anchor(sheet="S", cells="B2")
 

@@ -114,7 +114,7 @@ def test_notes_and_comments_follow_the_paragraph_that_refers_to_them() -> None:
     )
     parts = {"footnotes": notes, "comments": comments}
     assert parse("a.docx", make_docx(body + paragraph("next"), parts)).text == (
-        "text[1]\n\n[1] a note\n[Comment by Ann, 2024-05-06: why?]\n\nnext\n\nof nobody"
+        "text[1]\n\n[1] a note\n[Comment by Ann, 2024-05-06 10:00: why?]\n\nnext\n\nof nobody"
     )
 
 

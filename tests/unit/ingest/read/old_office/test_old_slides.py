@@ -147,3 +147,29 @@ def test_slides_of_1995_are_told_by_who_had_them_open() -> None:
     later = struct.pack("<HHI", 0, 0x0FF6, 20) + bytes(20)
     assert not is_of_version_95(later)
     assert not is_of_version_95(b"")
+
+
+def test_paragraphs_are_numbered_and_letters_raised_as_the_slide_shows_them() -> None:
+    words = "Fees\ras of 2019\rpay 𐌲2\rask"
+    plain, numbered = struct.pack("<I", 0), struct.pack("<IHH", 0x0F, 1, 0)[:6]
+    paragraphs = struct.pack("<IH", 5, 0) + plain + struct.pack("<IH", 99, 1) + numbered
+    letters = struct.pack("<II", 22, 0)
+    letters += struct.pack("<IIH", 1, 0x80000, 30) + struct.pack("<II", 99, 0)
+    looks = record(0x0FA1, paragraphs + letters)
+    scheme = plain * 3 + struct.pack("<IHHH", 0x3000000, 1, 2, 1) + plain * 2
+    tag = holding(0xF011, record(0x138B, record(0x0FAC, scheme)))
+    shown = holding(0xF004, tag, holding(0xF00D, text(OTHER, words), looks))
+    content = make_ppt([slide(shown)], [holding(0x0FF0, listed(2, 256))])
+    assert parse("a.ppt", content).text == "Fees\n  1) as of 2019\n  2) pay 𐌲²\n  3) ask"
+
+
+def test_merged_cells_of_a_table_stand_wherever_they_reach() -> None:
+    properties = record(0xF122, struct.pack("<HI", 0x039F, 1), instance=1)
+    wide = shape(text(OTHER, "Output"), 10, 0).replace(
+        struct.pack("<4i", 10, 0, 19, 9), struct.pack("<4i", 10, 0, 30, 10)
+    )
+    places = (("Plant", 0, 0), ("2021", 10, 10), ("2022", 20, 10), ("Kolm", 0, 10))
+    cells = [shape(text(OTHER, word), left, top) for word, left, top in places]
+    table = holding(0xF003, holding(0xF004, properties), wide, *cells)
+    content = make_ppt([slide(table)], [holding(0x0FF0, listed(2, 256))])
+    assert parse("a.ppt", content).text == "Plant | Output | Output\nKolm | 2021 | 2022"
