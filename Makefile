@@ -88,7 +88,7 @@ looks: $(READY) ## pictures of the window in its states, in build/looks
 
 words: $(READY) ## take new texts of the window into the translations, and compile the complete ones
 	$(BIN)/python -m tests.words.told_texts build/words/told_texts.py
-	$(BIN)/pyside6-lupdate -silent -extensions py -locations none -no-obsolete desktop_rag build/words -ts $(WORDS)
+	$(BIN)/pyside6-lupdate -silent -extensions py -locations none -no-obsolete -tr-function-alias tr+=marked desktop_rag build/words -ts $(WORDS)
 	for file in $(WORDS); do grep -q 'type="unfinished"' $$file || $(BIN)/pyside6-lrelease -silent $$file; done
 
 LOCK = build/lock/bin/uv pip compile pyproject.toml --universal --python-version 3.11 \

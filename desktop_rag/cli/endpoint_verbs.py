@@ -118,7 +118,7 @@ def add_endpoints(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def _opened() -> Generator[app.OpenedModels]:
+def opened_models() -> Generator[app.OpenedModels]:
     """The models of the running process, else those of the settings, without the library."""
     if services := running_services():
         yield app.OpenedModels(services.chat.models, services.settings_changes)
@@ -131,7 +131,7 @@ def _opened() -> Generator[app.OpenedModels]:
 
 
 def _list(_arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    with _opened() as opened:
+    with opened_models() as opened:
         settings = opened.models.settings
         return [_row(opened, settings, known) for known in settings.endpoints]
 
@@ -141,7 +141,7 @@ def _add(arguments: argparse.Namespace) -> dict[str, Any]:
         raise _ON_COMMAND_LINE
     base_url = _address_of(arguments.endpoint)
     wants_key = arguments.key is not None or not is_near(base_url)
-    with _opened() as opened:
+    with opened_models() as opened:
         row = _added(opened, arguments, base_url, _typed_key(base_url) if wants_key else "")
     if not row.pop("is_key_kept"):
         say(
@@ -225,7 +225,7 @@ def _name_at(base_url: str) -> str:
 
 
 def _test(arguments: argparse.Namespace) -> dict[str, Any]:
-    with _opened() as opened:
+    with opened_models() as opened:
         settings, named = opened.models.settings, arguments.endpoint
         endpoint = find_endpoint(settings, named) if named else settings.endpoint
         report = opened.models.test_endpoint(endpoint)
@@ -254,12 +254,12 @@ def _use(arguments: argparse.Namespace) -> dict[str, Any]:
         chosen = endpoint.base_url
         return settings.using(chosen, model)
 
-    with _opened() as opened:
+    with opened_models() as opened:
         return _row_at(opened, opened.changes.change(use), chosen)
 
 
 def _remove(arguments: argparse.Namespace) -> dict[str, Any]:
-    with _opened() as opened:
+    with opened_models() as opened:
         settings, forgets_key = opened.models.settings, arguments.forget_key
         row = _row(opened, settings, endpoint := find_endpoint(settings, arguments.endpoint))
         opened.changes.change(lambda settings: settings.without(endpoint.base_url))

@@ -64,6 +64,7 @@ _CORE = Verbs(
             "cli.endpoint_verbs:add_endpoints",
             "Add, list, test, use and remove endpoints of models.",
         ),
+        "settings": ("cli.settings_verbs:add_settings", "List and change the settings."),
         "backup": (
             "cli.backup_verbs:add_backups", "Back up and move chats, settings and folders.",
         ),

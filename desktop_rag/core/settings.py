@@ -1,14 +1,18 @@
-"""The settings as one frozen value; `settings_file.py` has their file.
+"""The settings as one frozen value, each with its words; `settings_file.py` has their file.
 
 A change creates a new `Settings`, which is passed to the parts concerned; there is no global
 instance. API keys are not settings: they are in the keyring (`models/system_keyring.py`).
 """
 
-from dataclasses import dataclass, field, replace
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from urllib.parse import urlsplit
 
 from desktop_rag.core.records import Share
+from desktop_rag.core.setting_text import TEXT, SettingText, marked, setting
+from desktop_rag.core.store_settings import SharedLibrarySettings, StoreSettings
 
 # The context length assumed for an unknown model.
 ASSUMED_CONTEXT_TOKENS = 8192
@@ -27,17 +31,34 @@ class EndpointSettings:
     `ask_above` needs the person's consent first.
     """
 
-    base_url: str = ""
-    model: str = ""
-    context_tokens: int = 0
-    timeout_s: float = 30.0
-    name: str = ""
-    requests_per_minute: int = 0
-    tokens_per_minute: int = 0
-    price_in: float = 0.0
-    price_out: float = 0.0
-    spend_per_day: float = 0.0
-    ask_above: float = 0.0
+    base_url: str = setting("", marked("Address"))
+    model: str = setting("", marked("Model"))
+    context_tokens: int = setting(
+        0,
+        marked("Context size"),
+        words=marked("tokens, context window, memory of the model, context length"),
+        empty=marked("Automatic"),
+        unit=marked(" tokens"),
+        most=2_000_000,
+        step=1024,
+    )
+    timeout_s: float = setting(
+        30.0,
+        marked("Timeout"),
+        words=marked("slow model, waits, takes too long, seconds"),
+        about=marked("The longest wait for a response. Large models on small computers need more."),
+        unit=marked(" seconds"),
+        least=1,
+        most=3600,
+        step=5,
+    )
+    name: str = setting("", marked("Name"), words=marked("title, rename the endpoint"))
+    requests_per_minute: int = setting(0, marked("Rate limit"))
+    tokens_per_minute: int = setting(0, marked("Rate limit"))
+    price_in: float = setting(0.0, marked("Input price"))
+    price_out: float = setting(0.0, marked("Output price"))
+    spend_per_day: float = setting(0.0, marked("Daily budget"))
+    ask_above: float = setting(0.0, marked("Ask before a run above"))
 
     @property
     def label(self) -> str:
@@ -60,36 +81,67 @@ class LongReading(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class IndexSettings:
-    """Settings for reading and embedding files. `embedding_threads` 0 means every core.
+    """Settings for reading and embedding files. `embedding_threads` 0 means every core."""
 
-    `makes_windows` also embeds parts of long passages: better retrieval at about twice the
-    embedding time and a tenth more disk.
-    """
-
-    model_folder: str = ""
-    max_file_mb: int = 200
-    embedding_threads: int = 0
+    model_folder: str = setting(
+        "", marked("Embedding model"), empty=marked("Built-in model"), waits=True
+    )
+    max_file_mb: int = setting(
+        200,
+        marked("Maximum file size"),
+        words=marked("big files, large files, limit, too large, skipped"),
+        about=marked("Larger files are skipped and listed in the library."),
+        unit=" MB",
+        least=1,
+        most=10_000,
+        step=50,
+        waits=True,
+    )
+    embedding_threads: int = setting(
+        0,
+        marked("Processor threads"),
+        words=marked("CPU, cores, slow computer, fan, speed of indexing, performance"),
+        about=marked("Fewer threads leave more power for other apps."),
+        empty=marked("Automatic"),
+        unit=marked(" threads"),
+        most=os.cpu_count() or 1,
+    )
     database_memory_mb: int = 2048
-    pauses_on_battery: bool = False
-    reads_pictures: bool = True
-    long_pictures: LongReading = LongReading.ASK
-    makes_windows: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class StoreSettings:
-    """The engine that keeps the library; see `store/opening.py` for its names.
-
-    For an engine on a server, `address` is its connection string without a password, and `library`
-    the library's name there. Searches use the streaming replica at `read_address`, if set, while it
-    is at most `read_lag_s` seconds behind.
-    """
-
-    engine: str = "duckdb"
-    address: str = ""
-    library: str = "desktop_rag"
-    read_address: str = ""
-    read_lag_s: float = 5.0
+    pauses_on_battery: bool = setting(
+        default=False,
+        name=marked("Pause indexing on battery power"),
+        label=marked("Battery"),
+        words=marked("laptop, energy, unplugged, save power, stop indexing"),
+    )
+    reads_pictures: bool = setting(
+        default=True,
+        name=marked("Read text in scanned pages and images"),
+        label=marked("Text recognition"),
+        words=marked("OCR, scans, photos, screenshots, pictures"),
+        about=marked("Pictures are read when everything else is searchable."),
+        waits=True,
+    )
+    long_pictures: LongReading = setting(
+        LongReading.ASK,
+        marked("Many pictures"),
+        choices={
+            LongReading.ASK: marked("Ask"),
+            LongReading.READ: marked("Read them"),
+            LongReading.WAIT: marked("Let them wait"),
+        },
+    )
+    makes_windows: bool = setting(
+        default=True,
+        name=marked("Also search parts of long passages"),
+        label=marked("Fine-grained search"),
+        words=marked("details, sliding windows, overlap, disk space, precision"),
+        about=marked(
+            "Finds details in long passages that a search by meaning would miss. Indexing takes"
+            " about twice as long, and the library about 10% more disk space. Takes effect at once:"
+            " turning it on indexes long passages in the background, turning it off removes that"
+            " data."
+        ),
+    )
 
 
 class TranscriptionDialect(StrEnum):
@@ -103,60 +155,57 @@ class TranscriptionDialect(StrEnum):
 class TranscriptionSettings:
     """The server that turns recordings into text; an empty `base_url` means none.
 
-    `model` is for OpenAI-compatible servers only. `language` is a code such as `de`, "" to detect
-    it. A request holds at most `max_upload_mb`, 0 for any size. `has_consent` permits sending
-    recordings to a server on another computer.
+    `model` is for OpenAI-compatible servers only. `has_consent` permits sending recordings to a
+    server on another computer.
     """
 
-    base_url: str = ""
-    model: str = "whisper-1"
-    dialect: TranscriptionDialect = TranscriptionDialect.OPENAI
-    language: str = ""
-    max_upload_mb: int = 25
-    timeout_s: float = 1800.0
-    has_consent: bool = False
+    base_url: str = setting(
+        "", marked("Server address"), words=marked("speech to text, whisper, URL, host, recordings")
+    )
+    model: str = setting(
+        "whisper-1", marked("Speech model"), words=marked("whisper model, speech recognition, test")
+    )
+    dialect: TranscriptionDialect = setting(
+        TranscriptionDialect.OPENAI,
+        marked("Kind of server"),
+        words=marked("API, protocol, whisper"),
+        choices={
+            TranscriptionDialect.OPENAI: marked("OpenAI-compatible"),
+            TranscriptionDialect.WHISPER_CPP: "whisper.cpp",
+        },
+    )
+    language: str = setting(
+        "",
+        marked("Spoken language"),
+        words=marked("language of speech, recordings, accent"),
+        about=marked("A code such as de or en."),
+        empty=marked("Detected by the server"),
+    )
+    max_upload_mb: int = setting(
+        25,
+        marked("Largest request"),
+        words=marked("upload limit, size of recordings, long recordings"),
+        about=marked(
+            "WAV files are sent in pieces. Larger files of other formats are skipped with the"
+            " reason."
+        ),
+        empty=marked("Any size"),
+        unit=" MB",
+        most=10_000,
+        step=5,
+    )
+    timeout_s: float = setting(1800.0, marked("Timeout"))
+    has_consent: bool = setting(
+        default=False,
+        name=marked("Send my recordings to this server"),
+        label=marked("Consent"),
+        words=marked("permission, allow, upload recordings, privacy"),
+    )
 
     @property
     def endpoint(self) -> EndpointSettings:
         """The server as the client for endpoints takes it."""
         return EndpointSettings(self.base_url, self.model, timeout_s=self.timeout_s)
-
-
-class Encryption(StrEnum):
-    """The encryption of the connection to a shared library, by PostgreSQL's names."""
-
-    VERIFIED = "verify-full"
-    UNVERIFIED = "require"
-    NONE = "disable"
-
-
-@dataclass(frozen=True, slots=True)
-class SharedLibrarySettings:
-    """A library on a PostgreSQL server that is searched beside the own one.
-
-    `certificate` is the file of the authority that signed the server's certificate; "" trusts the
-    system's. The password is in the keyring and never here.
-    """
-
-    host: str = ""
-    port: int = 5432
-    database: str = ""
-    role: str = ""
-    library: str = "desktop_rag"
-    encryption: Encryption = Encryption.VERIFIED
-    certificate: str = ""
-
-    @property
-    def is_set(self) -> bool:
-        """True once there is enough to connect with."""
-        return bool(self.host and self.database and self.role)
-
-    @property
-    def address(self) -> str:
-        """The address for people, and for the password in the keyring; "" when it isn't set."""
-        if not self.is_set:
-            return ""
-        return f"postgresql://{self.role}@{self.host}:{self.port}/{self.database}"
 
 
 class LaterSources(StrEnum):
@@ -199,16 +248,42 @@ _MOST_SOURCES = {
 
 @dataclass(frozen=True, slots=True)
 class RetrievalSettings:
-    """Settings for retrieval.
+    """Settings for retrieval; excerpts are chosen from a fixed number of passages.
 
-    `room` is for models; excerpts are chosen from a fixed number of passages. `lexical_weight`
-    moves hybrid search towards meaning (0) or words (1); at 0.5 each question gets its own balance.
-    `later_sources` applies to follow-up questions.
+    `lexical_weight` moves hybrid search towards meaning (0) or words (1); at 0.5 each question gets
+    its own balance.
     """
 
-    room: Room = Room.BALANCED
-    lexical_weight: Share = 0.5
-    later_sources: LaterSources = LaterSources.FRESH
+    room: Room = setting(
+        Room.BALANCED,
+        marked("What a model reads"),
+        words=marked("how many passages, context, number of sources, cost, speed, top k, tokens"),
+        about=marked(
+            "How much of your documents is sent with a question. Fast: about four pages. Balanced:"
+            " up to a quarter of what the model can read, less for a slow one. Thorough: up to half"
+            " of it; answers take longer and cost more."
+        ),
+        choices={
+            Room.FAST: marked("Fast"),
+            Room.BALANCED: marked("Balanced"),
+            Room.THOROUGH: marked("Thorough"),
+        },
+    )
+    lexical_weight: Share = setting(0.5, marked("Balance between words and meaning"), most=1)
+    later_sources: LaterSources = setting(
+        LaterSources.FRESH,
+        marked("Follow-up questions"),
+        words=marked("next question, conversation, same sources, search again"),
+        about=marked(
+            "Where the sources of a follow-up question come from. If you use a model, it first"
+            " rewrites the question so that it makes sense on its own."
+        ),
+        choices={
+            LaterSources.FRESH: marked("Search again"),
+            LaterSources.SAME: marked("Keep the sources"),
+            LaterSources.BOTH: marked("Both"),
+        },
+    )
 
 
 class ModelCheck(StrEnum):
@@ -226,21 +301,87 @@ class ModelCheck(StrEnum):
 class AnswerSettings:
     """Settings for checking, extending and keeping an answer.
 
-    `checks_claims` compares its sentences with the sources, on this computer; by `model_check` a
-    model reads what words leave open. `hides_unsupported` hides an answer without a supported
-    sentence until the person asks to see it. `suggests_questions` proposes follow-up questions,
-    with one short request. `asks_few_files` has up to FEW_FILES files read in full when their
-    passages don't tell. `uses_memory` stores answers and gives the model similar ones as examples.
-    Without `stores_chats` a new chat ends with the app, and nothing of it is stored or remembered.
+    `asks_few_files` is for up to FEW_FILES files.
     """
 
-    checks_claims: bool = True
-    model_check: ModelCheck = ModelCheck.ASK
-    hides_unsupported: bool = False
-    suggests_questions: bool = True
-    asks_few_files: bool = True
-    uses_memory: bool = True
-    stores_chats: bool = True
+    checks_claims: bool = setting(
+        default=True,
+        name=marked("Check each sentence against the sources"),
+        label=marked("Checks"),
+        words=marked("verify, proof, badges, fact check, citations, correct, trust"),
+        about=marked(
+            "Each sentence gets a badge. The check runs on this computer and compares words and"
+            " numbers: it is a hint, not a proof."
+        ),
+    )
+    model_check: ModelCheck = setting(
+        ModelCheck.ASK,
+        marked("Also check with the model"),
+        label=marked("With the model"),
+        words=marked("second opinion, judge, verify, proofread"),
+        about=marked(
+            "A model that is measured to judge well reads the sentences that words leave open, and"
+            " says in one sentence what agrees and what differs: one request for each answer."
+            " Online services are asked only after you agreed."
+        ),
+        choices={
+            ModelCheck.ASK: marked("Models nearby"),
+            ModelCheck.ALWAYS: marked("Always"),
+            ModelCheck.NEVER: marked("Never"),
+        },
+    )
+    hides_unsupported: bool = setting(
+        default=False,
+        name=marked("Hide unsupported answers"),
+        words=marked("hallucination, wrong answers, made up, unproven"),
+        about=marked(
+            "Hides an answer if your documents support none of its sentences. You can still show"
+            " it."
+        ),
+    )
+    suggests_questions: bool = setting(
+        default=True,
+        name=marked("Suggest follow-up questions"),
+        label=marked("Suggestions"),
+        words=marked("what to ask next, ideas"),
+        about=marked(
+            "Takes one short request after each answer. Without a model, headings are suggested."
+        ),
+    )
+    asks_few_files: bool = setting(
+        default=True,
+        name=marked("Read few files in full when passages don't answer"),
+        label=marked("Nothing found"),
+        words=marked("whole files, full text, missed"),
+        about=marked(
+            "Where a question may find at most 25 files. Their text takes up to twelve requests to"
+            " the model."
+        ),
+    )
+    uses_memory: bool = setting(
+        default=True,
+        name=marked("Learn from earlier answers"),
+        label=marked("Memory"),
+        words=marked("remember, learning, history, examples, personalise, likes"),
+        about=marked(
+            "Shows the model up to three earlier answers to similar questions, best rated first, so"
+            " that it matches the style you like. When off, new answers are not remembered."
+        ),
+    )
+    stores_chats: bool = setting(
+        default=True,
+        name=marked("Store new chats"),
+        label=marked("Chats"),
+        words=marked(
+            "stop remembering chats, save chats, chat history, incognito, private chat,"
+            " temporary chat, forget my questions, don't save"
+        ),
+        about=marked(
+            "When off, a new chat is kept in memory only: it ends when you quit the app or delete"
+            " it, and nothing is learned from it. Chats that are stored already stay until you"
+            " delete them."
+        ),
+    )
 
 
 class AnswerLength(StrEnum):
@@ -253,15 +394,41 @@ class AnswerLength(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PreferenceSettings:
-    """The person's preferences for written answers.
+    """The person's preferences for answers. `language` is a name such as `German`."""
 
-    `language` is a name such as `German`; empty means the language of the question. `tone` is in
-    the person's own words.
-    """
-
-    language: str = ""
-    length: AnswerLength = AnswerLength.NORMAL
-    tone: str = ""
+    language: str = setting(
+        "",
+        marked("Language of answers"),
+        label=marked("Language"),
+        words=marked("reply in German, translate, answer in another language"),
+        about=marked(
+            "Choose a language or enter one: for what a model writes and what the app says in"
+            " answers. Quotes keep the language of their file. A model's answer in another language"
+            " than its sources can't be checked."
+        ),
+        empty=marked("Same as the question"),
+    )
+    length: AnswerLength = setting(
+        AnswerLength.NORMAL,
+        marked("Length of answers"),
+        label=marked("Length"),
+        words=marked("shorter, longer, short answers, long answers, brief, detailed"),
+        choices={
+            AnswerLength.BRIEF: marked("Brief"),
+            AnswerLength.NORMAL: marked("Normal"),
+            AnswerLength.DETAILED: marked("Detailed"),
+        },
+    )
+    tone: str = setting(
+        "",
+        marked("Tone of answers"),
+        label=marked("Tone"),
+        words=marked("style, formal, friendly, voice, wording, how answers sound"),
+        about=marked(
+            "Choose a tone or describe one. Excerpts always keep the wording of the documents."
+        ),
+        empty=marked("Default"),
+    )
 
 
 class ColourScheme(StrEnum):
@@ -279,9 +446,32 @@ class AppearanceSettings:
     `language` is a code such as `de`, "" for the language of the system.
     """
 
-    scheme: ColourScheme = ColourScheme.SYSTEM
-    text_percent: int = 100
-    language: str = ""
+    scheme: ColourScheme = setting(
+        ColourScheme.SYSTEM,
+        marked("Theme"),
+        words=marked("dark mode, light mode, night, colours, brightness"),
+        choices={
+            ColourScheme.SYSTEM: marked("Same as system"),
+            ColourScheme.LIGHT: marked("Light"),
+            ColourScheme.DARK: marked("Dark"),
+        },
+    )
+    text_percent: int = setting(
+        100,
+        marked("Text size"),
+        words=marked("font, zoom, larger letters, bigger, small print, scaling"),
+        about=marked("Ctrl and + or − change it everywhere in the window, Ctrl and 0 resets it."),
+        least=TEXT_SIZES[0],
+        most=TEXT_SIZES[-1],
+    )
+    language: str = setting(
+        "",
+        marked("Language"),
+        words=marked("German, English, translation, menus, language of the window"),
+        about=marked("The language of the window. For that of answers see the page Answers."),
+        empty=marked("Same as system"),
+        waits=True,
+    )
 
     def zoomed(self, steps: int) -> "AppearanceSettings":
         """With text so many sizes larger, or smaller if negative; 0 means the normal size."""
@@ -308,11 +498,47 @@ class BackgroundSettings:
     them.
     """
 
-    when_closed: WhenClosed = WhenClosed.ASK
-    starts_at_login: bool = False
-    notifies: bool = True
-    hotkey: str = "Ctrl+Alt+Space"
-    selection_hotkey: str = ""
+    when_closed: WhenClosed = setting(
+        WhenClosed.ASK,
+        marked("Closing the window"),
+        words=marked("quit, exit, tray, background, minimize"),
+        about=marked(
+            "While it runs, your folders are kept up to date and the quick ask opens at once."
+        ),
+        choices={
+            WhenClosed.ASK: marked("Ask"),
+            WhenClosed.STAY: marked("Keep running"),
+            WhenClosed.QUIT: marked("Quit"),
+        },
+    )
+    starts_at_login: bool = setting(
+        default=False,
+        name=marked("Start at login, in the background"),
+        label=marked("Login"),
+        words=marked("autostart, startup, boot, start with the computer"),
+    )
+    notifies: bool = setting(
+        default=True,
+        name=marked("Show notifications"),
+        label=marked("Notifications"),
+        words=marked("alerts, messages, popups, do not disturb"),
+        about=marked(
+            "When the first indexing is done, a folder goes offline, something needs you, or an"
+            " answer is ready while you look elsewhere."
+        ),
+    )
+    hotkey: str = setting(
+        "Ctrl+Alt+Space",
+        marked("Hotkey of the quick ask"),
+        label=marked("Quick ask"),
+        words=marked("shortcut, global hotkey, key combination, spotlight, popup"),
+    )
+    selection_hotkey: str = setting(
+        "",
+        marked("Hotkey to ask about selected text"),
+        label=marked("With selected text"),
+        words=marked("shortcut, selection, highlighted text, clipboard, other program"),
+    )
     asks_for_hotkeys: bool = False
 
 
@@ -320,7 +546,17 @@ class BackgroundSettings:
 class ActivitySettings:
     """The event log on this computer. Without `is_recorded` nothing is added to it."""
 
-    is_recorded: bool = True
+    is_recorded: bool = setting(
+        default=True,
+        name=marked("Record what the app does"),
+        label=marked("Event log"),
+        words=marked("history, tracking, telemetry, logging, activity, stop recording"),
+        about=marked(
+            "Questions by their chat, requests to endpoints, changes of the index and errors, on"
+            " this computer only, for 90 days at most. No text of documents, no answers, no keys."
+            " See the page Activity."
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,15 +570,15 @@ class ServerSettings:
     `NAME=MODELS`, check requests. `public_address` is how others reach it behind a proxy.
     """
 
-    is_on: bool = False
-    port: int = 8642
-    host: str = "127.0.0.1"
-    host_names: tuple[str, ...] = ()
-    certificate: str = ""
-    certificate_key: str = ""
+    is_on: bool = setting(default=False, name=marked("Let other programs ask"))
+    port: int = setting(8642, marked("Port"), most=65_535)
+    host: str = setting("127.0.0.1", marked("Reached by"))
+    host_names: tuple[str, ...] = setting((), marked("Names"))
+    certificate: str = setting("", marked("Certificate"))
+    certificate_key: str = setting("", marked("Its key"))
     origins: tuple[str, ...] = ()
-    exposes_models: bool = False
-    logs_text: bool = False
+    exposes_models: bool = setting(default=False, name=marked("Expose the models of the endpoints"))
+    logs_text: bool = setting(default=False, name=marked("Keep questions and answers in the log"))
     filters: tuple[str, ...] = ()
     public_address: str = ""
 
@@ -351,8 +587,8 @@ class ServerSettings:
 class HelperSettings:
     """The model for background tasks at one of the endpoints; empty means the chat model."""
 
-    base_url: str = ""
-    model: str = ""
+    base_url: str = setting("", marked("Helper endpoint"))
+    model: str = setting("", marked("Helper model"))
 
     @property
     def is_set(self) -> bool:
@@ -431,3 +667,13 @@ class Settings:
 def nearest_text_size(percent: int) -> int:
     """The size in TEXT_SIZES that is nearest to this one."""
     return min(TEXT_SIZES, key=lambda size: abs(size - percent))
+
+
+# By the key of the setting: `answers.checks_claims`.
+SETTING_TEXTS: Mapping[str, SettingText] = {
+    f"{section.name}.{each.name}": each.metadata[TEXT]
+    for section in fields(Settings)
+    if is_dataclass(value := getattr(Settings(), section.name))
+    for each in fields(value)
+    if TEXT in each.metadata
+}

@@ -11,8 +11,9 @@ from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings, StoreSettings
+from desktop_rag.core.settings import Settings
 from desktop_rag.core.shared_library import SharedLibraryStatus
+from desktop_rag.core.store_settings import StoreSettings
 from desktop_rag.registry import hooks
 from desktop_rag.store.contract.engine import Engine, EngineOpener
 from desktop_rag.store.contract.search import Scope

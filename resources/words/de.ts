@@ -5472,10 +5472,6 @@ Die Datei bleibt.</translation>
         <translation>Schnellfrage und Hintergrund</translation>
     </message>
     <message>
-        <source>When the window is closed</source>
-        <translation>Wenn das Fenster geschlossen wird</translation>
-    </message>
-    <message>
         <source>shortcut, selection, highlighted text, clipboard, other program</source>
         <translation>Tastenkürzel, Auswahl, markierter Text, Zwischenablage, anderes Programm</translation>
     </message>
@@ -5490,10 +5486,6 @@ Die Datei bleibt.</translation>
     <message>
         <source>alerts, messages, popups, do not disturb</source>
         <translation>Hinweise, Meldungen, Popups, nicht stören</translation>
-    </message>
-    <message>
-        <source>The language of the window, from the next start on. For that of answers see the page Answers.</source>
-        <translation>Die Sprache des Fensters, ab dem nächsten Start. Die der Antworten steht auf der Seite „Antworten“.</translation>
     </message>
     <message>
         <source>dark mode, light mode, night, colours, brightness</source>
@@ -5514,10 +5506,6 @@ Die Datei bleibt.</translation>
     <message>
         <source>A model that is measured to judge well reads the sentences that words leave open, and says in one sentence what agrees and what differs: one request for each answer. Online services are asked only after you agreed.</source>
         <translation>Ein Modell, das nachweislich gut urteilt, liest die Sätze, die ein Vergleich der Wörter offen lässt, und sagt in einem Satz, was übereinstimmt und was abweicht: eine Anfrage je Antwort. Online-Dienste werden erst gefragt, wenn Sie zugestimmt haben.</translation>
-    </message>
-    <message>
-        <source>Where a question may find at most {FEW_FILES} files. Their text takes up to twelve requests to the model.</source>
-        <translation>Wo eine Frage höchstens {FEW_FILES} Dateien finden kann. Ihr Text braucht bis zu zwölf Anfragen an das Modell.</translation>
     </message>
     <message>
         <source>verify, proof, badges, fact check, citations, correct, trust</source>
@@ -5624,6 +5612,10 @@ Die Datei bleibt.</translation>
         <translation>Schließen des Fensters</translation>
     </message>
     <message>
+        <source>The language of the window. For that of answers see the page Answers.</source>
+        <translation>Die Sprache des Fensters. Die der Antworten steht auf der Seite „Antworten“.</translation>
+    </message>
+    <message>
         <source>Login</source>
         <translation>Anmeldung</translation>
     </message>
@@ -5658,10 +5650,6 @@ Die Datei bleibt.</translation>
     <message>
         <source>Use it with Ctrl, Alt or Meta, or a function key.</source>
         <translation>Verwenden Sie sie mit Strg, Alt oder Meta, oder eine Funktionstaste.</translation>
-    </message>
-    <message>
-        <source>Larger files are skipped and listed in the library. Takes effect after a restart.</source>
-        <translation>Größere Dateien werden übergangen und in der Bibliothek aufgeführt. Gilt nach einem Neustart.</translation>
     </message>
     <message>
         <source>Takes effect after a restart. All documents are then embedded again in the background; until that is done, search uses the old model.</source>
@@ -5700,6 +5688,10 @@ Die Datei bleibt.</translation>
         <translation>Eingebautes Modell</translation>
     </message>
     <message>
+        <source>Larger files are skipped and listed in the library.</source>
+        <translation>Größere Dateien werden übergangen und in der Bibliothek aufgeführt.</translation>
+    </message>
+    <message>
         <source>Processor threads</source>
         <translation>Prozessor-Threads</translation>
     </message>
@@ -5708,8 +5700,16 @@ Die Datei bleibt.</translation>
         <translation>Weniger Threads lassen anderen Programmen mehr Leistung.</translation>
     </message>
     <message>
+        <source>Pictures are read when everything else is searchable.</source>
+        <translation>Bilder werden gelesen, wenn alles andere durchsuchbar ist.</translation>
+    </message>
+    <message>
         <source>Fine-grained search</source>
         <translation>Feinere Suche</translation>
+    </message>
+    <message>
+        <source>Where a question may find at most 25 files. Their text takes up to twelve requests to the model.</source>
+        <translation>Wo eine Frage höchstens 25 Dateien finden kann. Ihr Text braucht bis zu zwölf Anfragen an das Modell.</translation>
     </message>
     <message>
         <source>reply in German, translate, answer in another language</source>
@@ -5986,10 +5986,6 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
     <message>
         <source>In the library: by Folders › Options… of a folder, or by Exclude in a file&apos;s menu.</source>
         <translation>In der Bibliothek: über Ordner › Optionen… eines Ordners oder über „Ausschließen“ im Menü einer Datei.</translation>
-    </message>
-    <message>
-        <source>Pictures are read when everything else is searchable. Takes effect after a restart.</source>
-        <translation>Bilder werden gelesen, wenn alles andere durchsuchbar ist. Wirkt nach einem Neustart.</translation>
     </message>
     <message>
         <source>Not installed. In a terminal: pipx install &apos;desktop-rag[ocr]&apos;. Then start the app again.</source>
@@ -9982,6 +9978,10 @@ Was kostet der Eintritt?</translation>
         <translation>Wählen Sie eines in den Einstellungen oder mit: desktop-rag model use NAME</translation>
     </message>
     <message>
+        <source>Choose one of {choices}.</source>
+        <translation>Wählen Sie eines von {choices}.</translation>
+    </message>
+    <message>
         <source>Choose others for the assistant, or ask without it.</source>
         <translation>Wählen Sie für den Assistenten andere, oder fragen Sie ohne ihn.</translation>
     </message>
@@ -10366,6 +10366,10 @@ Was kostet der Eintritt?</translation>
         <translation>Sie ist XML oder JSON, oder gepackt.</translation>
     </message>
     <message>
+        <source>It is a number from {least:,} to {most:,}.</source>
+        <translation>Es ist eine Zahl von {least:,} bis {most:,}.</translation>
+    </message>
+    <message>
         <source>It is a picture.</source>
         <translation>Sie ist ein Bild.</translation>
     </message>
@@ -10424,6 +10428,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>It is not UTF-8</source>
         <translation>Sie ist nicht in UTF-8</translation>
+    </message>
+    <message>
+        <source>It is on or off.</source>
+        <translation>Es ist „on“ oder „off“.</translation>
     </message>
     <message>
         <source>It is part of {path}.</source>
@@ -10696,6 +10704,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Keys are kept in: {name}.</source>
         <translation>Schlüssel liegen in: {name}.</translation>
+    </message>
+    <message>
+        <source>Known are {near}.</source>
+        <translation>Bekannt sind {near}.</translation>
     </message>
     <message>
         <source>Leave one in it, or none: the key has its own field in Settings.</source>
@@ -12530,6 +12542,10 @@ Was kostet der Eintritt?</translation>
         <translation>Eine Fragensammlung „{name}“ gibt es nicht.</translation>
     </message>
     <message>
+        <source>There is no setting “{key}”.</source>
+        <translation>Es gibt keine Einstellung „{key}“.</translation>
+    </message>
+    <message>
         <source>There is no single model “{name}” on this computer.</source>
         <translation>Auf diesem Computer gibt es nicht genau ein Modell „{name}“.</translation>
     </message>
@@ -13354,6 +13370,10 @@ Was kostet der Eintritt?</translation>
         <translation>{kept} geben Sie sich das Recht, ihn zu lesen.</translation>
     </message>
     <message>
+        <source>{key} can&apos;t be “{said}”.</source>
+        <translation>{key} kann nicht „{said}“ sein.</translation>
+    </message>
+    <message>
         <source>{lost:,} characters are damaged.</source>
         <translation>{lost:,} Zeichen sind beschädigt.</translation>
     </message>
@@ -13672,6 +13692,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>“desktop-rag status --failed” says why.</source>
         <translation>„desktop-rag status --failed“ sagt, warum.</translation>
+    </message>
+    <message>
+        <source>“settings list” names them all.</source>
+        <translation>„settings list“ nennt alle.</translation>
     </message>
     <message>
         <source>“{command}” is not a program.</source>
@@ -14264,6 +14288,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{sent} of {found} sources were sent</source>
         <translation>{sent} von {found} Quellen wurden gesendet</translation>
+    </message>
+    <message>
+        <source>Takes effect after a restart.</source>
+        <translation>Gilt nach einem Neustart.</translation>
     </message>
 </context>
 </TS>

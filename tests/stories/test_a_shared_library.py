@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QComboBox, QLineEdit
 from desktop_rag import app
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings, StoreSettings
+from desktop_rag.core.settings import Settings
+from desktop_rag.core.store_settings import StoreSettings
 from tests.conftest import FAST_TIMES
 from tests.engines import UNTESTED
 from tests.stories.conftest import Person

@@ -142,11 +142,11 @@ def test_one_module_names_the_store_engine() -> None:
     ]
     assert {hit.split(":")[0] for hit in hits} == {
         "desktop_rag/store/opening.py",
-        "desktop_rag/core/settings.py",
+        "desktop_rag/core/store_settings.py",
         "desktop_rag/features/shared_library/postgres/postgres_engine.py",
     }
     assert [hit for hit in hits if "settings.py" in hit] == [
-        'desktop_rag/core/settings.py: engine: str = "duckdb"'
+        'desktop_rag/core/store_settings.py: engine: str = "duckdb"'
     ]
 
 

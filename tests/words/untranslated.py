@@ -48,7 +48,7 @@ def untranslated(path: Path) -> list[str]:
 def given_to_tr(path: Path) -> set[str]:
     """The texts that a module translates."""
     text = path.read_text(encoding="utf-8")
-    if "tr(" not in text:
+    if "tr(" not in text and "marked(" not in text:
         return set()
     calls = (n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Call) and _is_tr(n))
     return {_text_of(call.args[0]) for call in calls}
@@ -138,7 +138,7 @@ def _is_for_people(text: str) -> bool:
 
 
 def _is_tr(node: ast.Call) -> bool:
-    return _name_of(node.func) == "tr" and bool(node.args)
+    return _name_of(node.func) in ("tr", "marked") and bool(node.args)
 
 
 def _text_of(node: ast.expr) -> str:

@@ -222,9 +222,14 @@ def told(text: str, /) -> str:
 
 def tr(text: str, /, **values: object) -> str:
     """The translation, with any values in place of their names in braces."""
+    found = translated(text)
+    return _FORMATTER.vformat(found, (), values) if values else found
+
+
+def translated(text: str) -> str:
+    """The translation of a text that is marked."""
     lookup = None if _in_english.get() else _Language.lookup
-    translated = (lookup(text) if lookup else "") or text
-    return _FORMATTER.vformat(translated, (), values) if values else translated
+    return (lookup(text) if lookup and text else "") or text
 
 
 def number_in_words(number: int) -> str:

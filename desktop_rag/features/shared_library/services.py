@@ -10,8 +10,9 @@ from collections.abc import Callable
 from desktop_rag.app import Services
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings, SharedLibrarySettings, StoreSettings
+from desktop_rag.core.settings import Settings
 from desktop_rag.core.shared_library import SharedLibraryReport
+from desktop_rag.core.store_settings import SharedLibrarySettings, StoreSettings
 from desktop_rag.features.shared_library.joined.joined_engine import joined_engine
 from desktop_rag.features.shared_library.joined.shared_connection import OpenedShared, SharedLibrary
 from desktop_rag.models.system_keyring import KeptSecrets

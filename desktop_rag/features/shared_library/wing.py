@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from desktop_rag.app import Services
-    from desktop_rag.core.settings import Settings, StoreSettings
+    from desktop_rag.core.settings import Settings
+    from desktop_rag.core.store_settings import StoreSettings
     from desktop_rag.store.contract.engine import EngineOpener
     from desktop_rag.window_app import WindowApp
 

@@ -44,7 +44,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, add_clear_button, set_property
 from desktop_rag.ui.widgets.flow_row import FlowRow
-from desktop_rag.ui.widgets.form_fields import DropDown, note, number_field, show_number
+from desktop_rag.ui.widgets.form_fields import DropDown, note
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.value_form import ValueForm
 
@@ -340,9 +340,6 @@ class EndpointForm(ValueForm):
         self._model = ListedModelBox(self._bridge, self._chat, self)
         self._key = KeyField(self._bridge, self._chat, self)
         self._findings = ModelFindings(self._bridge, self._chat, lambda: self._key.typed, self)
-        self._context = number_field(0, 2_000_000, 1024, tr(" tokens"))
-        self._context.setSpecialValueText(tr("Automatic"))
-        self._timeout = number_field(1, 3600, 5, tr(" seconds"))
         self._test = ServerTestButton(self._bridge, self._on_test_clicked)
         self._report = ReportCard(self)
         self._own = TextButton(tr("Choose a model…"), self, then=self.own_requested)
@@ -360,9 +357,7 @@ class EndpointForm(ValueForm):
             is_tall=True,
             words=tr("provider, service, switch model, add, remove, another server"),
         )
-        self._name_label = self.add_setting(
-            "name", tr("Name"), self._name, is_wide=True, words=tr("title, rename the endpoint")
-        )
+        self._name_label = self.add_field("name", self._name, is_wide=True)
         self._own_label = self.add_row(
             tr("In this app"),
             self._own,
@@ -412,24 +407,13 @@ class EndpointForm(ValueForm):
             is_wide=True,
             words=tr("what the model can, images, vision, tools, weak model"),
         )
-        self.add_setting(
-            "context_tokens",
-            tr("Context size"),
-            self._context,
-            words=tr("tokens, context window, memory of the model, context length"),
-        )
-        self.add_row(
-            tr("Timeout"), self._timeout, words=tr("slow model, waits, takes too long, seconds")
-        )
-        self.add_note(
-            note(tr("The longest wait for a response. Large models on small computers need more."))
-        )
+        self._numbers = self.add("context_tokens", "timeout_s")
 
     def _order_stops(self) -> None:
         tests = (self._test, self._findings.button)
         fields = (self._address, *self._key.fields, self._model, *tests)
         chosen = (self.choice.list, *self.choice.buttons, self._name)
-        numbers = (self._context, self._timeout, *self._limits.fields)
+        numbers = (*self._numbers, *self._limits.fields)
         offered = (self._own, *self._servers.buttons, *self._services.fields)
         stops = [*chosen, *offered, *fields, *numbers]
         for before, after in pairwise(stops):
@@ -442,12 +426,6 @@ class EndpointForm(ValueForm):
         self.ended(self._address).connect(self._on_address_edited)
         edited = (self.ended(self._model.edit), self._model.activated)
         self.bind("model", self._model.setEditText, lambda: self._model.name, *edited)
-        self.bind(
-            "timeout_s",
-            lambda timeout_s: show_number(self._timeout, round(timeout_s)),
-            lambda: float(self._timeout.value()),
-            self._timeout.valueChanged,
-        )
 
     # --- address, model and limits ---------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QLineEdit, QWidget
 
+from desktop_rag.activity.event_wording import text_of
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import (
@@ -21,7 +22,6 @@ from desktop_rag.desktop.hotkeys.hotkey import Action, Binding, Bound, Hotkey, h
 from desktop_rag.ui.documents.external_viewer import FileOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.window_language import language_name, languages
-from desktop_rag.ui.settings.edited_settings import SAME_AS_SYSTEM, SCHEMES, WHEN_CLOSED
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, set_property
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
@@ -104,14 +104,7 @@ _HOTKEY_NOTE = tr(
     "Work in every program. Selected text is read when you press the key, never otherwise. A key"
     " set in your desktop's own settings can run “desktop-rag quick-ask” instead."
 )
-_HOTKEY_WORDS = tr("shortcut, global hotkey, key combination, spotlight, popup")
-_SELECTION_WORDS = tr("shortcut, selection, highlighted text, clipboard, other program")
 _PORTAL_NOTE = tr("On this desktop (Wayland) a program can't take a key by itself: it asks once.")
-_STAY_NOTE = tr("While it runs, your folders are kept up to date and the quick ask opens at once.")
-_NOTICE_NOTE = tr(
-    "When the first indexing is done, a folder goes offline, something needs you, or an answer is"
-    " ready while you look elsewhere."
-)
 
 
 class BackgroundForm(ValueForm):
@@ -119,48 +112,20 @@ class BackgroundForm(ValueForm):
 
     def __init__(self) -> None:
         super().__init__(tr("Quick ask and background"), BackgroundSettings())
-        self._hotkey = HotkeyField(tr("Hotkey of the quick ask"))
-        self._selection_hotkey = HotkeyField(tr("Hotkey to ask about selected text"))
-        self._add_hotkeys()
-        self.add_choice(
-            "when_closed",
-            tr("Closing the window"),
-            WHEN_CLOSED,
-            name=tr("When the window is closed"),
-            words=tr("quit, exit, tray, background, minimize"),
-            about=_STAY_NOTE,
-        )
-        self.add_tick(
-            "starts_at_login",
-            tr("Login"),
-            tr("Start at login, in the background"),
-            words=tr("autostart, startup, boot, start with the computer"),
-        )
-        self.add_tick(
-            "notifies",
-            tr("Notifications"),
-            tr("Show notifications"),
-            words=tr("alerts, messages, popups, do not disturb"),
-            about=_NOTICE_NOTE,
-        )
-
-    def _add_hotkeys(self) -> None:
-        for setting, label, field, words in (
-            ("hotkey", tr("Quick ask"), self._hotkey, _HOTKEY_WORDS),
-            (
-                "selection_hotkey",
-                tr("With selected text"),
-                self._selection_hotkey,
-                _SELECTION_WORDS,
-            ),
-        ):
-            self.bind(setting, field.show_hotkey, lambda field=field: field.hotkey, field.changed)
-            self.add_row(label, field, is_wide=True, words=words)
+        self._hotkey = self._add_hotkey("hotkey")
+        self._selection_hotkey = self._add_hotkey("selection_hotkey")
         self.add_note(note(_HOTKEY_NOTE))
         if has_portal_only():
             ask = TextButton(tr("Ask the desktop for these keys"), then=self._on_ask_clicked)
             self.add_row("", ask, words=tr("Wayland, shortcut, permission"))
             self.add_note(note(_PORTAL_NOTE))
+        self.add("when_closed", "starts_at_login", "notifies")
+
+    def _add_hotkey(self, setting: str) -> HotkeyField:
+        field = HotkeyField(text_of(BackgroundSettings, setting).name)
+        self.bind(setting, field.show_hotkey, lambda: field.hotkey, field.changed)
+        self.add_field(setting, field, is_wide=True)
+        return field
 
     def show_hotkeys(self, outcome: Mapping[Action, Bound]) -> None:
         """Show the outcome of binding the hotkeys."""
@@ -172,12 +137,6 @@ class BackgroundForm(ValueForm):
         self.change_to(replace(self.value, asks_for_hotkeys=True))
 
 
-_SIZE_NOTE = tr("Ctrl and + or − change it everywhere in the window, Ctrl and 0 resets it.")
-_LANGUAGE_NOTE = tr(
-    "The language of the window, from the next start on. For that of answers see the page Answers."
-)
-
-
 class AppearanceForm(ValueForm):
     """Edits AppearanceSettings."""
 
@@ -186,29 +145,12 @@ class AppearanceForm(ValueForm):
         sizes, tongues = DropDown(), DropDown()
         for percent in TEXT_SIZES:
             sizes.addItem(f"{percent} %", percent)
-        tongues.addItem(SAME_AS_SYSTEM, "")
+        tongues.addItem(text_of(AppearanceSettings, "language").empty, "")
         for code in languages(resources_dir() / "words"):
             tongues.addItem(language_name(code), code)
-        self.add_choice(
-            "scheme",
-            tr("Theme"),
-            SCHEMES,
-            words=tr("dark mode, light mode, night, colours, brightness"),
-        )
-        self.add_setting(
-            "text_percent",
-            tr("Text size"),
-            sizes,
-            words=tr("font, zoom, larger letters, bigger, small print, scaling"),
-            about=_SIZE_NOTE,
-        )
-        self.add_setting(
-            "language",
-            tr("Language"),
-            tongues,
-            words=tr("German, English, translation, menus, language of the window"),
-            about=_LANGUAGE_NOTE,
-        )
+        self.add("scheme")
+        self.add_field("text_percent", sizes)
+        self.add_field("language", tongues)
 
     def show_value(self, value: AppearanceSettings) -> None:
         super().show_value(replace(value, text_percent=nearest_text_size(value.text_percent)))
@@ -216,11 +158,6 @@ class AppearanceForm(ValueForm):
 
 LICENCE = tr("Apache License 2.0")
 _HOME_NOTE = tr("Index, chats, settings and log, all on this computer. API keys are not in it.")
-_ACTIVITY_NOTE = tr(
-    "Questions by their chat, requests to endpoints, changes of the index and errors, on this"
-    " computer only, for 90 days at most. No text of documents, no answers, no keys. See the page"
-    " Activity."
-)
 
 
 class AboutSection(SettingsSection):
@@ -255,13 +192,7 @@ class ActivityForm(ValueForm):
 
     def __init__(self) -> None:
         super().__init__(tr("Activity"), ActivitySettings())
-        self.add_tick(
-            "is_recorded",
-            tr("Event log"),
-            tr("Record what the app does"),
-            words=tr("history, tracking, telemetry, logging, activity, stop recording"),
-            about=_ACTIVITY_NOTE,
-        )
+        self.add("is_recorded")
 
 
 def _version() -> str:

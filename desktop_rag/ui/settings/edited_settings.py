@@ -1,99 +1,21 @@
 """The settings as the window edits them, and their changes in words. Qt thread."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Any, cast
 
 from PySide6.QtCore import QObject, Signal
 
-from desktop_rag.activity.event_wording import SETTING_NAMES
+from desktop_rag.activity.event_wording import setting_name, shown
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.settings import (
-    AnswerLength,
-    ColourScheme,
-    EndpointSettings,
-    LaterSources,
-    LongReading,
-    ModelCheck,
-    Room,
-    Settings,
-    TranscriptionDialect,
-    WhenClosed,
-)
+from desktop_rag.core.settings import SETTING_TEXTS, EndpointSettings, ModelCheck, Settings
 from desktop_rag.ui.foundation.window_language import language_name
 from desktop_rag.ui.foundation.wording import one_line, shortened, value_in_words
-
-# The names of choices, in the forms and in words about a change.
-SAME_AS_SYSTEM = tr("Same as system")
-SAME_AS_QUESTION = tr("Same as the question")
-DEFAULT_TONE = tr("Default")
-BUILT_IN_MODEL = tr("Built-in model")
-SCHEMES = {
-    ColourScheme.SYSTEM.value: SAME_AS_SYSTEM,
-    ColourScheme.LIGHT.value: tr("Light"),
-    ColourScheme.DARK.value: tr("Dark"),
-}
-WHEN_CLOSED = {
-    WhenClosed.ASK.value: tr("Ask"),
-    WhenClosed.STAY.value: tr("Keep running"),
-    WhenClosed.QUIT.value: tr("Quit"),
-}
-LONG_READING = {
-    LongReading.ASK.value: tr("Ask"),
-    LongReading.READ.value: tr("Read them"),
-    LongReading.WAIT.value: tr("Let them wait"),
-}
-MODEL_CHECKS = {
-    ModelCheck.ASK.value: tr("Models nearby"),
-    ModelCheck.ALWAYS.value: tr("Always"),
-    ModelCheck.NEVER.value: tr("Never"),
-}
-LATER_SOURCES = {
-    LaterSources.FRESH.value: tr("Search again"),
-    LaterSources.SAME.value: tr("Keep the sources"),
-    LaterSources.BOTH.value: tr("Both"),
-}
-ROOMS = {
-    Room.FAST.value: tr("Fast"),
-    Room.BALANCED.value: tr("Balanced"),
-    Room.THOROUGH.value: tr("Thorough"),
-}
-LENGTHS = {
-    AnswerLength.BRIEF.value: tr("Brief"),
-    AnswerLength.NORMAL.value: tr("Normal"),
-    AnswerLength.DETAILED.value: tr("Detailed"),
-}
-DIALECTS = {
-    TranscriptionDialect.OPENAI.value: tr("OpenAI-compatible"),
-    TranscriptionDialect.WHISPER_CPP.value: "whisper.cpp",
-}
-# By setting.
-CHOICES: Mapping[str, Mapping[str, str]] = {
-    "answers.model_check": MODEL_CHECKS,
-    "appearance.scheme": SCHEMES,
-    "background.when_closed": WHEN_CLOSED,
-    "index.long_pictures": LONG_READING,
-    "preferences.length": LENGTHS,
-    "retrieval.later_sources": LATER_SOURCES,
-    "retrieval.room": ROOMS,
-    "transcription.dialect": DIALECTS,
-}
-# What an empty setting stands for.
-EMPTY = {
-    "appearance.language": SAME_AS_SYSTEM,
-    "index.model_folder": BUILT_IN_MODEL,
-    "preferences.language": SAME_AS_QUESTION,
-    "preferences.tone": DEFAULT_TONE,
-}
-
 
 _LONGEST_VALUE = 40
 _ENDPOINTS = ("endpoint", "other_endpoints")
 _LANGUAGE = "appearance.language"
-_AT_THE_NEXT_START = (
-    _LANGUAGE, "index.max_file_mb", "index.model_folder", "index.reads_pictures",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +37,8 @@ class SettingsChange:
     @property
     def waits_for_a_start(self) -> bool:
         """True when a part of it takes effect at the next start."""
-        return any(
-            _field(self.before, name) != _field(self.after, name) for name in _AT_THE_NEXT_START
-        )
+        waiting = (key for key, text in SETTING_TEXTS.items() if text.waits)
+        return any(_field(self.before, key) != _field(self.after, key) for key in waiting)
 
     def turned(self) -> "SettingsChange":
         """The change that undoes it."""
@@ -194,10 +115,10 @@ def _endpoints_in_words(before: Settings, after: Settings) -> list[str]:
 def _fields_in_words(section: str, old: Any, new: Any) -> Sequence[str]:
     if old == new:
         return ()
-    if section in SETTING_NAMES:
-        return (SETTING_NAMES[section],)
+    if section == "shared_library":
+        return (setting_name(section),)
     return [
-        _changed(SETTING_NAMES.get(key := f"{section}.{each.name}", each.name), *values, key)
+        _changed(setting_name(key := f"{section}.{each.name}"), *values, key)
         for each in fields(new)
         if (values := (getattr(old, each.name), getattr(new, each.name)))[0] != values[1]
     ]
@@ -214,17 +135,18 @@ def _changed(name: str, old: object, new: object, key: str = "") -> str:
 
 def _value(value: object, key: str) -> str:
     """A value as the form shows it; `key` is that of the setting: `appearance.scheme`."""
+    text = shown(SETTING_TEXTS[key]) if key in SETTING_TEXTS else None
     if isinstance(value, bool):
         return tr("on") if value else tr("off")
     if isinstance(value, Enum):
-        return CHOICES.get(key, {}).get(value.value) or value_in_words(value)
+        return text.choices[value.value] if text else value_in_words(value)
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, tuple):
         value = ", ".join(map(str, cast("tuple[object, ...]", value)))
     if key == _LANGUAGE and value:
         return language_name(str(value))
-    return shortened(one_line(str(value)), _LONGEST_VALUE) or EMPTY.get(key) or tr("nothing")
+    return shortened(one_line(str(value)), _LONGEST_VALUE) or (text and text.empty) or tr("nothing")
 
 
 class EditedSettings(QObject):

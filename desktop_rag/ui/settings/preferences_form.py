@@ -1,12 +1,12 @@
 """Settings sections: style of answers, retrieval, indexing, transcription. Qt thread."""
 
-import os
 from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
 
+from desktop_rag.activity.event_wording import text_of
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
@@ -24,17 +24,8 @@ from desktop_rag.ui.endpoints.model_field import MODEL_NOTE, ModelField
 from desktop_rag.ui.endpoints.model_findings import ReportCard, ServerTestButton
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import failure_in_words
-from desktop_rag.ui.settings.edited_settings import (
-    BUILT_IN_MODEL,
-    DEFAULT_TONE,
-    DIALECTS,
-    LATER_SOURCES,
-    LENGTHS,
-    ROOMS,
-    SAME_AS_QUESTION,
-)
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, add_clear_button, set_property
-from desktop_rag.ui.widgets.form_fields import DropDown, note, number_field
+from desktop_rag.ui.widgets.form_fields import DropDown, note
 from desktop_rag.ui.widgets.value_form import ValueForm
 
 _LANGUAGES = (
@@ -46,12 +37,6 @@ _LANGUAGES = (
 _TONES = ("plain", "formal", "friendly")
 _MAX_LANGUAGE = 40
 _MAX_TONE = 200
-_LANGUAGE_NOTE = tr(
-    "Choose a language or enter one: for what a model writes and what the app says in answers."
-    " Quotes keep the language of their file. A model's answer in another language than its sources"
-    " can't be checked."
-)
-_TONE_NOTE = tr("Choose a tone or describe one. Excerpts always keep the wording of the documents.")
 _PROMPTS_NOTE = tr("Questions you ask often. Type / in the question field to use one.")
 
 
@@ -62,28 +47,9 @@ class PreferencesForm(ValueForm):
 
     def __init__(self) -> None:
         super().__init__(tr("Style of answers"), PreferenceSettings())
-        language = _field(tr("Language of answers"), SAME_AS_QUESTION, _LANGUAGES, _MAX_LANGUAGE)
-        self._add_box(
-            "language",
-            tr("Language"),
-            language,
-            tr("reply in German, translate, answer in another language"),
-        )
-        self.add_note(note(_LANGUAGE_NOTE))
-        self.add_choice(
-            "length",
-            tr("Length"),
-            LENGTHS,
-            name=tr("Length of answers"),
-            words=tr("shorter, longer, short answers, long answers, brief, detailed"),
-        )
-        self._add_box(
-            "tone",
-            tr("Tone"),
-            _field(tr("Tone of answers"), DEFAULT_TONE, _TONES, _MAX_TONE),
-            tr("style, formal, friendly, voice, wording, how answers sound"),
-        )
-        self.add_note(note(_TONE_NOTE))
+        self._add_box("language", _LANGUAGES, _MAX_LANGUAGE)
+        self.add("length")
+        self._add_box("tone", _TONES, _MAX_TONE)
         self.add_row(
             tr("Prompts"),
             TextButton(tr("Manage prompts…"), then=self.prompts_requested),
@@ -92,23 +58,19 @@ class PreferencesForm(ValueForm):
         self.add_note(note(_PROMPTS_NOTE))
         self.show_value(self.value)
 
-    def _add_box(self, setting: str, label: str, box: QComboBox, words: str) -> None:
-        edited = (box.activated, _line_of(box).editingFinished)
+    def _add_box(self, setting: str, choices: tuple[str, ...], max_chars: int) -> None:
+        """An editable list; its first row stands for the default."""
+        box = DropDown()
+        box.setEditable(True)
+        box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        box.addItem(text_of(PreferenceSettings, setting).empty)
+        box.addItems(choices)
+        line = _line_of(box)
+        line.setMaxLength(max_chars)
+        edited = (box.activated, line.editingFinished)
         self.bind(setting, partial(_show, box), partial(_text, box), *edited)
-        self.add_row(label, box, is_wide=True, words=words)
-
-
-def _field(name: str, default: str, choices: tuple[str, ...], max_chars: int) -> QComboBox:
-    """An editable list; its first row stands for the default."""
-    box = DropDown()
-    box.setEditable(True)
-    box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-    box.addItem(default)
-    box.addItems(choices)
-    box.setAccessibleName(name)
-    _line_of(box).setMaxLength(max_chars)
-    _line_of(box).setAccessibleName(name)
-    return box
+        self.add_field(setting, box, is_wide=True)
+        line.setAccessibleName(box.accessibleName())
 
 
 def _line_of(box: QComboBox) -> QLineEdit:
@@ -126,55 +88,20 @@ def _show(box: QComboBox, text: str) -> None:
     box.setCurrentText(text or box.itemText(0))
 
 
-_ROOM_NOTE = tr(
-    "How much of your documents is sent with a question. Fast: about four pages. Balanced: up to a"
-    " quarter of what the model can read, less for a slow one. Thorough: up to half of it; answers"
-    " take longer and cost more."
-)
-_LATER_NOTE = tr(
-    "Where the sources of a follow-up question come from. If you use a model, it first rewrites the"
-    " question so that it makes sense on its own."
-)
-
-
 class RetrievalForm(ValueForm):
     """Edits RetrievalSettings."""
 
     def __init__(self) -> None:
         super().__init__(tr("Search"), RetrievalSettings())
-        self.add_choice(
-            "room",
-            tr("What a model reads"),
-            ROOMS,
-            words=tr("how many passages, context, number of sources, cost, speed, top k, tokens"),
-            about=_ROOM_NOTE,
-        )
-        self.add_choice(
-            "later_sources",
-            tr("Follow-up questions"),
-            LATER_SOURCES,
-            words=tr("next question, conversation, same sources, search again"),
-            about=_LATER_NOTE,
-        )
+        self.add("room", "later_sources")
 
 
-_LARGEST_NOTE = tr(
-    "Larger files are skipped and listed in the library. Takes effect after a restart."
-)
 _LEFT_OUT = tr("In the library: by Folders › Options… of a folder, or by Exclude in a file's menu.")
 _AFTER_A_RESTART = tr(
     "Takes effect after a restart. All documents are then embedded again in the background; until"
     " that is done, search uses the old model."
 )
 _MODEL_NOTE = f"{MODEL_NOTE} {_AFTER_A_RESTART}"
-_FINER_NOTE = tr(
-    "Finds details in long passages that a search by meaning would miss. Indexing takes about twice"
-    " as long, and the library about 10% more disk space. Takes effect at once: turning it on"
-    " indexes long passages in the background, turning it off removes that data."
-)
-_IMAGES_NOTE = tr(
-    "Pictures are read when everything else is searchable. Takes effect after a restart."
-)
 _NO_OCR_NOTE = tr(
     "Not installed. In a terminal: pipx install 'desktop-rag[ocr]'. Then start the app again."
 )
@@ -185,33 +112,22 @@ class IndexingForm(ValueForm):
 
     def __init__(self) -> None:
         super().__init__(tr("Files and pictures"), IndexSettings())
-        self.add_setting(
-            "max_file_mb",
-            tr("Maximum file size"),
-            number_field(1, 10_000, 50, " MB"),
-            words=tr("big files, large files, limit, too large, skipped"),
-            about=_LARGEST_NOTE,
-        )
+        self.add("max_file_mb")
         self.add_row(
             tr("Leave out files"),
             PlainLabel(_LEFT_OUT, wrap=True),
             is_wide=True,
             words=tr("exclude, ignore, skip, hide, patterns, gitignore, hidden files, subfolder"),
         )
-        self.add_tick(
-            "pauses_on_battery",
-            tr("Battery"),
-            tr("Pause indexing on battery power"),
-            words=tr("laptop, energy, unplugged, save power, stop indexing"),
-        )
-        reads = QCheckBox(tr("Read text in scanned pages and images"))
-        label, words = tr("Text recognition"), tr("OCR, scans, photos, screenshots, pictures")
+        self.add("pauses_on_battery")
         if is_ocr_installed():
-            self.add_setting("reads_pictures", label, reads, words=words, about=_IMAGES_NOTE)
-        else:
-            reads.setEnabled(False)
-            self.add_row(label, reads, words=words)
-            self.add_note(note(_NO_OCR_NOTE))
+            self.add("reads_pictures")
+            return
+        text = text_of(IndexSettings, "reads_pictures")
+        reads = QCheckBox(text.name)
+        reads.setEnabled(False)
+        self.add_row(text.label, reads, words=text.words)
+        self.add_note(note(_NO_OCR_NOTE))
 
 
 class AdvancedIndexingForm(ValueForm):
@@ -219,7 +135,9 @@ class AdvancedIndexingForm(ValueForm):
 
     def __init__(self) -> None:
         super().__init__(tr("Indexing"), IndexSettings())
-        model = ModelField(tr("Embedding model"), BUILT_IN_MODEL, self)
+        model = ModelField(
+            tr("Embedding model"), text_of(IndexSettings, "model_folder").empty, self
+        )
         self.bind("model_folder", model.show_spec, lambda: model.spec, model.changed)
         self.add_row(
             tr("Embedding model"),
@@ -228,31 +146,13 @@ class AdvancedIndexingForm(ValueForm):
             words=tr("vectors, embeddings, meaning, ONNX, language of documents"),
         )
         self.add_note(note(_MODEL_NOTE))
-        self.add_tick(
-            "makes_windows",
-            tr("Fine-grained search"),
-            tr("Also search parts of long passages"),
-            words=tr("details, sliding windows, overlap, disk space, precision"),
-            about=_FINER_NOTE,
-        )
-        threads = number_field(0, os.cpu_count() or 1, 1, tr(" threads"))
-        threads.setSpecialValueText(tr("Automatic"))
-        self.add_setting(
-            "embedding_threads",
-            tr("Processor threads"),
-            threads,
-            words=tr("CPU, cores, slow computer, fan, speed of indexing, performance"),
-            about=tr("Fewer threads leave more power for other apps."),
-        )
+        self.add("makes_windows", "embedding_threads")
 
 
 _INTRO = tr(
     "Audio and video files become searchable by what is said in them. A server turns them into"
     " text: one on this computer, such as that of whisper.cpp, or an online service. Without one,"
     " recordings are skipped."
-)
-_LARGEST_FILE_NOTE = tr(
-    "WAV files are sent in pieces. Larger files of other formats are skipped with the reason."
 )
 
 
@@ -266,7 +166,6 @@ class TranscriptionForm(ValueForm):
         self._address.setPlaceholderText("http://127.0.0.1:8080, https://api.openai.com/v1")
         add_clear_button(self._address)
         self._address_note = note()
-        self._consent = QCheckBox(tr("Send my recordings to this server"))
         self._key = KeyField(bridge, chat, self)
         self._model = QLineEdit()
         self._test = ServerTestButton(bridge, self._on_test_clicked)
@@ -275,58 +174,19 @@ class TranscriptionForm(ValueForm):
         self._add_requests()
 
     def _add_server(self) -> None:
-        self.add_setting(
-            "base_url",
-            tr("Server address"),
-            self._address,
-            is_wide=True,
-            words=tr("speech to text, whisper, URL, host, recordings"),
-        )
+        self.add_field("base_url", self._address, is_wide=True)
         self.add_note(self._address_note)
-        self.add_setting(
-            "has_consent",
-            tr("Consent"),
-            self._consent,
-            words=tr("permission, allow, upload recordings, privacy"),
-        )
-        self.add_choice(
-            "dialect",
-            tr("Kind of server"),
-            DIALECTS,
-            words=tr("API, protocol, whisper"),
-            spacing_px=8,
-        )
+        [self._consent] = self.add("has_consent")
+        self.add("dialect")
         self.add_row(
             tr("Server key"), *self._key.fields, is_wide=True, words=tr("password, API key, token")
         )
         self.add_note(self._key)
 
     def _add_requests(self) -> None:
-        self.add_setting(
-            "model",
-            tr("Speech model"),
-            self._model,
-            self._test,
-            is_wide=True,
-            words=tr("whisper model, speech recognition, test"),
-        )
+        self.add_field("model", self._model, self._test, is_wide=True)
         self.add_note(self._report)
-        self.add_setting(
-            "language",
-            tr("Spoken language"),
-            QLineEdit(placeholderText=tr("Detected by the server")),
-            words=tr("language of speech, recordings, accent"),
-            about=tr("A code such as de or en."),
-        )
-        largest = number_field(0, 10_000, 5, " MB")
-        largest.setSpecialValueText(tr("Any size"))
-        self.add_setting(
-            "max_upload_mb",
-            tr("Largest request"),
-            largest,
-            words=tr("upload limit, size of recordings, long recordings"),
-            about=_LARGEST_FILE_NOTE,
-        )
+        self.add("language", "max_upload_mb")
 
     def show_value(self, value: TranscriptionSettings) -> None:
         if value.base_url != self.value.base_url:

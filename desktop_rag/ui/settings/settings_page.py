@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import FEW_FILES, AnswerSettings, Settings
+from desktop_rag.core.settings import AnswerSettings, Settings
 from desktop_rag.ui.endpoints.models_form import ModelsForm
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.settings.app_forms import (
@@ -20,7 +20,7 @@ from desktop_rag.ui.settings.app_forms import (
     AppearanceForm,
     BackgroundForm,
 )
-from desktop_rag.ui.settings.edited_settings import MODEL_CHECKS, EditedSettings
+from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.settings.page_list import PageList
 from desktop_rag.ui.settings.preferences_form import (
     AdvancedIndexingForm,
@@ -91,60 +91,12 @@ class MemoryField(QWidget):
         self._delete.setEnabled(count > 0)
 
 
-_CHECK_NOTE = tr(
-    "Each sentence gets a badge. The check runs on this computer and compares words and numbers: it"
-    " is a hint, not a proof."
-)
-_MODEL_NOTE = tr(
-    "A model that is measured to judge well reads the sentences that words leave open, and says in"
-    " one sentence what agrees and what differs: one request for each answer. Online services are"
-    " asked only after you agreed."
-)
-_HIDE_NOTE = tr(
-    "Hides an answer if your documents support none of its sentences. You can still show it."
-)
-_QUESTION_NOTE = tr(
-    "Takes one short request after each answer. Without a model, headings are suggested."
-)
-_FEW_NOTE = tr(
-    "Where a question may find at most {FEW_FILES} files. Their text takes up to twelve requests to"
-    " the model.",
-    FEW_FILES=FEW_FILES,
-)
-_MEMORY_NOTE = tr(
-    "Shows the model up to three earlier answers to similar questions, best rated first, so that it"
-    " matches the style you like. When off, new answers are not remembered."
-)
-
-
-_CHATS_NOTE = tr(
-    "When off, a new chat is kept in memory only: it ends when you quit the app or delete it, and"
-    " nothing is learned from it. Chats that are stored already stay until you delete them."
-)
-
-
 class RememberingForm(ValueForm):
     """Edits AnswerSettings: what is remembered of chats."""
 
     def __init__(self, bridge: Bridge, chat: Chat) -> None:
         super().__init__(tr("What the app remembers"), AnswerSettings())
-        self.add_tick(
-            "stores_chats",
-            tr("Chats"),
-            tr("Store new chats"),
-            words=tr(
-                "stop remembering chats, save chats, chat history, incognito, private chat,"
-                " temporary chat, forget my questions, don't save"
-            ),
-            about=_CHATS_NOTE,
-        )
-        self.add_tick(
-            "uses_memory",
-            tr("Memory"),
-            tr("Learn from earlier answers"),
-            words=tr("remember, learning, history, examples, personalise, likes"),
-            about=_MEMORY_NOTE,
-        )
+        self.add("stores_chats", "uses_memory")
         memory = MemoryField(bridge, chat)
         self.add_row("", memory, words=tr("forget, clear, erase, reset what it learned"))
 
@@ -154,46 +106,9 @@ class AnswersForm(ValueForm):
 
     def __init__(self) -> None:
         super().__init__(tr("Answers"), AnswerSettings())
-        self.add_tick(
-            "checks_claims",
-            tr("Checks"),
-            tr("Check each sentence against the sources"),
-            words=tr("verify, proof, badges, fact check, citations, correct, trust"),
-            about=_CHECK_NOTE,
-        )
-        judges = self.add_choice(
-            "model_check",
-            tr("With the model"),
-            MODEL_CHECKS,
-            name=tr("Also check with the model"),
-            words=tr("second opinion, judge, verify, proofread"),
-            about=_MODEL_NOTE,
-        )
-        hides = self.add_tick(
-            "hides_unsupported",
-            "",
-            tr("Hide unsupported answers"),
-            words=tr("hallucination, wrong answers, made up, unproven"),
-            about=_HIDE_NOTE,
-        )
-        self._of_checks = (*judges.values(), hides)
-        self._add_help()
-
-    def _add_help(self) -> None:
-        self.add_tick(
-            "suggests_questions",
-            tr("Suggestions"),
-            tr("Suggest follow-up questions"),
-            words=tr("what to ask next, ideas"),
-            about=_QUESTION_NOTE,
-        )
-        self.add_tick(
-            "asks_few_files",
-            tr("Nothing found"),
-            tr("Read few files in full when passages don't answer"),
-            words=tr("whole files, full text, missed"),
-            about=_FEW_NOTE,
-        )
+        self.add("checks_claims")
+        self._of_checks = self.add("model_check", "hides_unsupported")
+        self.add("suggests_questions", "asks_few_files")
 
     def show_value(self, value: AnswerSettings) -> None:
         super().show_value(value)

@@ -1,7 +1,8 @@
 """Forms over frozen values: each setting has a field that shows it and gives it back. Qt thread."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import partial
 from typing import Any
 
@@ -16,11 +17,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_rag.activity.event_wording import text_of
+from desktop_rag.core.language.translation import tr
+from desktop_rag.core.setting_text import SettingText
 from desktop_rag.ui.foundation.bridge import EditEnd
 from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
     note,
+    number_field,
     radio_group,
     selected_value,
     show_checked,
@@ -28,6 +33,7 @@ from desktop_rag.ui.widgets.form_fields import (
 )
 
 _BETWEEN_CHOICES_PX = 20
+_BETWEEN_FIELDS_PX = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,44 +80,57 @@ class ValueForm(SettingsSection):
 
     # --- rows ------------------------------------------------------------------------------------
 
-    def add_setting(
-        self,
-        setting: str,
-        label: str,
-        field: QWidget,
-        *others: QWidget,
-        words: str,
-        about: str = "",
-        is_wide: bool = False,
+    def add(self, *settings: str) -> list[QWidget]:
+        """Add a row for each of these settings, as it is declared; returns their fields."""
+        return [field for setting in settings for field in self._add(setting)]
+
+    def add_field(
+        self, setting: str, field: QWidget, *others: QWidget, is_wide: bool = False
     ) -> PlainLabel:
-        """Add a row for a setting; `about` is the note below it, the rest as of `add_row`."""
-        self.bind_field(setting, field)
-        named = self.add_row(label, field, *others, is_wide=is_wide, words=words)
-        if about:
+        """Add a row for a setting with a field of its own, and what stands beside it."""
+        if setting not in self._bound:
+            self.bind_field(setting, field)
+        return self._add_named(setting, field, *others, is_wide=is_wide)
+
+    def _add(self, setting: str) -> Sequence[QWidget]:
+        text = text_of(type(self.value), setting)
+        match getattr(self.value, setting):
+            case bool():
+                field = QCheckBox(text.name)
+            case StrEnum():
+                return self._add_choice(setting, text)
+            case int() | float() as number:
+                field = number_field(text.least, text.most, text.step, text.unit)
+                field.setSpecialValueText(text.empty)
+                kind, show = type(number), partial(show_number, field)
+                self.bind(setting, show, lambda: kind(field.value()), field.valueChanged)
+                self._add_named(setting, field)
+                return (field,)
+            case _:
+                field = QLineEdit(placeholderText=text.empty)
+        self.add_field(setting, field)
+        return (field,)
+
+    def _add_named(self, setting: str, *fields: QWidget, is_wide: bool = False) -> PlainLabel:
+        text = text_of(type(self.value), setting)
+        label = text.label or ("" if isinstance(fields[0], QCheckBox) else text.name)
+        if isinstance(fields[0], QLineEdit | QComboBox | QSpinBox):
+            fields[0].setAccessibleName(text.name)
+        is_choice = isinstance(fields[0], QRadioButton)
+        shown = self.add_row(
+            label,
+            *fields,
+            is_wide=is_wide,
+            words=text.words,
+            spacing_px=_BETWEEN_CHOICES_PX if is_choice else _BETWEEN_FIELDS_PX,
+        )
+        waits = tr("Takes effect after a restart.") if text.waits else ""
+        if about := " ".join(filter(None, (text.about, waits))):
             self.add_note(note(about))
-        return named
+        return shown
 
-    def add_tick(
-        self, setting: str, label: str, text: str, *, words: str, about: str = ""
-    ) -> QCheckBox:
-        """Add a row with a box to tick, which bears the text."""
-        box = QCheckBox(text)
-        self.add_setting(setting, label, box, words=words, about=about)
-        return box
-
-    def add_choice(
-        self,
-        setting: str,
-        label: str,
-        choices: Mapping[str, str],
-        *,
-        name: str = "",
-        words: str,
-        about: str = "",
-        spacing_px: int = _BETWEEN_CHOICES_PX,
-    ) -> dict[str, QRadioButton]:
-        """Add a row to choose one of an Enum's values in; `name` is read out before each."""
-        buttons = radio_group(self, name or label, choices)
+    def _add_choice(self, setting: str, text: SettingText) -> Sequence[QWidget]:
+        buttons = radio_group(self, text.name, text.choices)
         kind = type(getattr(self.value, setting))
         # Not `toggled`, which fires for the deselected button too.
         clicks = [button.clicked for button in buttons.values()]
@@ -121,10 +140,8 @@ class ValueForm(SettingsSection):
             lambda: kind(selected_value(buttons)),
             *clicks,
         )
-        self.add_row(label, *buttons.values(), spacing_px=spacing_px, words=words)
-        if about:
-            self.add_note(note(about))
-        return buttons
+        self._add_named(setting, *buttons.values())
+        return tuple(buttons.values())
 
     def bind(
         self,

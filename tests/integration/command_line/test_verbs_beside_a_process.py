@@ -167,6 +167,8 @@ def of_the_core(beside: Beside) -> dict[str, Tried]:
         "endpoint use": Tried(["Lamp"]),
         "endpoint test": Tried([], code=1),
         "endpoint remove": Tried(["Lamp"]),
+        "settings set": Tried(["answers.stores_chats", "off"]),
+        "settings list": Tried(["chats"], said="off"),
         "backup export": Tried([backup]),
         "backup import": Tried([backup]),
         "backup list": Tried([]),

@@ -14,7 +14,8 @@ from desktop_rag import app
 from desktop_rag.core.errors import LibraryAwayError
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings, StoreSettings
+from desktop_rag.core.settings import Settings
+from desktop_rag.core.store_settings import StoreSettings
 from desktop_rag.features.server.access.access_tokens import TokenScope
 from tests.engines import UNTESTED
 from tests.indexed import index_texts, write

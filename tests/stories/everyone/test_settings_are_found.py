@@ -5,8 +5,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QListView
 
-from desktop_rag.activity.event_wording import SETTING_NAMES
 from desktop_rag.core.assistant import Assistant
+from desktop_rag.core.settings import SETTING_TEXTS
 from desktop_rag.ui.settings.settings_parts import Found, Part, search, settings_in
 from tests.stories.conftest import Person
 
@@ -88,8 +88,9 @@ def test_assistants_have_a_page_once_there_is_one(person: Person) -> None:
 
 
 def test_every_setting_is_found_by_its_name(person: Person) -> None:
-    for key, name in SETTING_NAMES.items():
+    for key, text in SETTING_TEXTS.items():
         if key not in _ELSEWHERE:
+            name = text.name
             names = [each.folded_words for each in found(person, name)]
             assert any(name.casefold() in words for words in names), key
 

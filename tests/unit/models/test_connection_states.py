@@ -7,13 +7,8 @@ import pytest
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.domain import Collection, Source, WebLinks
-from desktop_rag.core.settings import (
-    EndpointSettings,
-    HelperSettings,
-    IndexSettings,
-    Settings,
-    SharedLibrarySettings,
-)
+from desktop_rag.core.settings import EndpointSettings, HelperSettings, IndexSettings, Settings
+from desktop_rag.core.store_settings import SharedLibrarySettings
 from desktop_rag.models.connection_states import Connection, ConnectionState, Facts, connections
 
 REMOTE = EndpointSettings("https://api.example.org/v1", "large")

@@ -8,7 +8,8 @@ import pytest
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings, SharedLibrarySettings, StoreSettings
+from desktop_rag.core.settings import Settings
+from desktop_rag.core.store_settings import SharedLibrarySettings, StoreSettings
 from desktop_rag.features.shared_library.services import check_shared_library
 from desktop_rag.store.duckdb.duckdb_engine import database_of, library_file
 from desktop_rag.store.opening import library_bytes, open_engine, repair_library

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QDialog, QLineEdit, QPlainTextEdit, QWidget
 
+from desktop_rag.activity.event_wording import text_of
 from desktop_rag.core.answer_costs import RunEstimate
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.settings import Room
+from desktop_rag.core.settings import RetrievalSettings, Room
 from desktop_rag.features.evaluation.values.chunk_advice import CHUNKINGS, in_words
 from desktop_rag.features.evaluation.values.run import SetUp
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
-from desktop_rag.ui.settings.edited_settings import ROOMS
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note
 from desktop_rag.ui.widgets.item_list import ItemList
@@ -87,7 +87,8 @@ class SetUpDialog(QDialog):
         answering = tr("As usual ({model})", model=choices.usual)
         self._add_endpoint = TextButton(tr("Add endpoint"), then=self._on_add_endpoint_clicked)
         every = (tr("All documents"), "")
-        rooms = [(word, Room(value)) for value, word in ROOMS.items()]
+        names = text_of(RetrievalSettings, "room").choices
+        rooms = [(word, Room(value)) for value, word in names.items()]
         chunkings = [(in_words(each), each) for each in CHUNKINGS]
         # By the fields of a SetUp; the model is chosen with its address.
         self._fields = {

@@ -23,7 +23,7 @@ from desktop_rag.core.files.own_files import read_object, write_object
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question import Readable
 from desktop_rag.core.question_scope import ScopeItem, ScopeKind
-from desktop_rag.core.settings import Settings, SharedLibrarySettings
+from desktop_rag.core.settings import Settings
 from desktop_rag.core.shared_library import (
     SharedLibraryChanged,
     SharedLibraryStatus,
@@ -33,6 +33,7 @@ from desktop_rag.core.shared_library import (
     is_shared_item,
     shared_id,
 )
+from desktop_rag.core.store_settings import SharedLibrarySettings
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import Scope
 from desktop_rag.store.contract.vectors import ModelRow

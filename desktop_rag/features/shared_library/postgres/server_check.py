@@ -12,8 +12,8 @@ from psycopg.conninfo import make_conninfo
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.server_state import SlowStatement
-from desktop_rag.core.settings import Encryption, SharedLibrarySettings
 from desktop_rag.core.shared_library import SharedLibraryReport
+from desktop_rag.core.store_settings import Encryption, SharedLibrarySettings
 from desktop_rag.features.shared_library.postgres.database.server_connection import Own
 from desktop_rag.features.shared_library.postgres.database.server_database import (
     mapping_server_errors,

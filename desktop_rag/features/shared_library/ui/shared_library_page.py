@@ -14,13 +14,13 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
-from desktop_rag.core.settings import Encryption, SharedLibrarySettings
 from desktop_rag.core.shared_library import (
     SharedLibraryChanged,
     SharedLibraryReport,
     SharedLibraryStatus,
     SharedState,
 )
+from desktop_rag.core.store_settings import Encryption, SharedLibrarySettings
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.days import clock_in_words
 from desktop_rag.ui.foundation.theme import Theme

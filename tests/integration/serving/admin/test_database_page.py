@@ -10,7 +10,8 @@ import pytest
 from desktop_rag import app, upkeep
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings, StoreSettings
+from desktop_rag.core.settings import Settings
+from desktop_rag.core.store_settings import StoreSettings
 from desktop_rag.diagnosis.diagnosis import check_database, check_library
 from desktop_rag.diagnosis.finding import State
 from tests.engines import UNTESTED

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Encryption, SharedLibrarySettings
+from desktop_rag.core.store_settings import Encryption, SharedLibrarySettings
 from desktop_rag.store.contract.engine import Engine
 
 LIBRARY = "team"

@@ -10,13 +10,14 @@ import pytest
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings, SharedLibrarySettings
+from desktop_rag.core.settings import Settings
 from desktop_rag.core.shared_library import (
     SharedLibraryChanged,
     SharedLibraryStatus,
     SharedState,
     is_shared,
 )
+from desktop_rag.core.store_settings import SharedLibrarySettings
 from desktop_rag.features.shared_library.joined.joined_engine import joined_engine
 from desktop_rag.features.shared_library.joined.shared_connection import OpenedShared, SharedLibrary
 from desktop_rag.features.shared_library.services import check_shared_library, open_shared_library

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from desktop_rag.core.settings import Encryption, SharedLibrarySettings
+from desktop_rag.core.store_settings import Encryption, SharedLibrarySettings
 from tests.engines import postgres_in
 
 PASSWORD = "a-password-of-a-test"

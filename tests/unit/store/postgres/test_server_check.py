@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.settings import Encryption, SharedLibrarySettings
+from desktop_rag.core.store_settings import Encryption, SharedLibrarySettings
 from desktop_rag.features.shared_library.services import check_shared_library
 from tests.engines import UNTESTED
 from tests.unit.store.postgres.team_library import PASSWORD, SharedLibrary, shared_library

@@ -7,7 +7,8 @@ import pytest
 from PySide6.QtWidgets import QComboBox, QLineEdit, QSpinBox
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.settings import Settings, SharedLibrarySettings
+from desktop_rag.core.settings import Settings
+from desktop_rag.core.store_settings import SharedLibrarySettings
 from desktop_rag.features.shared_library.services import (
     SERVICE,
     SharedLibraryAccess,
