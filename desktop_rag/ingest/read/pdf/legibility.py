@@ -8,10 +8,8 @@ import io
 import logging
 import re
 import unicodedata
-import zlib
-from contextlib import suppress
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING
 
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
@@ -71,18 +69,6 @@ def is_legible(text: str) -> bool:
     return mixed <= letters * _MAX_MIXED and _are_words(words)
 
 
-def _has_layers(data: bytes) -> bool:
-    """True for a file whose objects, also those that are packed, name layers."""
-    if _LAYERS in data:
-        return True
-    rest = memoryview(data)
-    for found in _PACKED.finditer(data):
-        with suppress(zlib.error):
-            if _LAYERS in zlib.decompressobj().decompress(rest[found.end() :], _MAX_UNPACKED):
-                return True
-    return False
-
-
 def _is_mixed(word: str) -> bool:
     scripts = {_script(char) for char in word} - _ANYWHERE
     return len(scripts) > 1 and not any(scripts <= family for family in _TOGETHER)
@@ -112,11 +98,6 @@ _MAX_BYTES = 32_000_000
 _MAX_IN_VAIN = 8
 
 
-_LAYERS = b"/OCProperties"
-_PACKED = re.compile(rb"/ObjStm\b[^>]{0,300}>>\s*stream\r?\n")
-_MAX_UNPACKED = 10_000_000
-
-
 def pypdf_reader(source: SourceFile) -> "tuple[PdfReader, bool]":
     """The file opened with pypdf, and True when it took a password.
 
@@ -139,23 +120,11 @@ class SecondReader:
     Each knows files that the other does not.
     """
 
-    def __init__(self, source: SourceFile) -> None:
+    def __init__(self, source: SourceFile, *, has_hidden_layers: bool = False) -> None:
+        self.has_hidden_layers = has_hidden_layers
         self._source = source
         self._reader: PdfReader | None = None
         self._left = _MAX_IN_VAIN if len(source.data) <= _MAX_BYTES else 0
-
-    @cached_property
-    def layers_off(self) -> frozenset[str]:
-        """The names of the layers that the file shows switched off."""
-        if not _has_layers(self._source.data):
-            return frozenset()
-        try:
-            root: Any = self._opened().root_object
-            hidden = root["/OCProperties"]["/D"].get("/OFF", ())
-            return frozenset(str(layer.get_object()["/Name"]) for layer in hidden)
-        except Exception:  # as with a damaged page
-            log.info("the layers can't be read", exc_info=True)
-            return frozenset()
 
     def text(self, index: int) -> str:
         """The text of a page (from 0); "" if it finds none either, or none that is legible."""

@@ -19,6 +19,7 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, day
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ocr import READ_FROM_PICTURES, ocr_hint
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
+from desktop_rag.ingest.read.pdf.layers import without_hidden_layers
 from desktop_rag.ingest.read.pdf.legibility import SecondReader, is_legible, pypdf_reader
 from desktop_rag.ingest.read.pdf.page_layout import Run
 from desktop_rag.ingest.read.pdf.pdf_pages import (
@@ -105,13 +106,18 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
 
     try:
         document, is_unlocked = open_pdf(source)
+        shown = without_hidden_layers(source)
+        if shown is not source:
+            document.close()
+            document, _ = open_pdf(shown)
     except pypdfium2.PdfiumError:
         return read_with_pypdf(source, draft)
     with document:
         if is_unlocked:
             draft.warn(OPENED_BY_PASSWORD)
         attach_files(document, draft)
-        pages = _collected(draft, pages_of(document, draft, SecondReader(source)))
+        second = SecondReader(shown, has_hidden_layers=shown is not source)
+        pages = _collected(draft, pages_of(document, draft, second))
         _write(draft, pages, outline_of(document))
         draft.made = day_of(str(document.get_metadata_value("CreationDate")).removeprefix("D:"))
         return sensible_title(str(document.get_metadata_value("Title")))

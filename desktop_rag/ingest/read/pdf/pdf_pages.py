@@ -5,7 +5,7 @@ Native code on foreign bytes; runs in the parser process.
 
 import ctypes
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
@@ -24,6 +24,7 @@ from desktop_rag.ingest.read.pdf.glyphs import (
     filled_in,
     raised_digits,
 )
+from desktop_rag.ingest.read.pdf.layers import HIDDEN_LAYER
 from desktop_rag.ingest.read.pdf.legibility import SecondReader, is_legible
 from desktop_rag.ingest.read.pdf.page_layout import (
     Run,
@@ -203,8 +204,8 @@ def _page_text(
     """One page. Raises PdfiumError."""
     around = _Around(draft)
     page = load_page(document, index, around)
-    if off := second.layers_off:
-        _leave_out(page, off)
+    if second.has_hidden_layers:
+        _leave_out_hidden(page)
     text, tables = _text(page, around)
     state = _state(page, text)
     if state is not PageState.TEXT:
@@ -219,34 +220,20 @@ def _page_text(
     return PageText(text, state, _label(document, index), tables)
 
 
-def _leave_out(page: "PdfPage", off: Set[str]) -> None:
-    """Take what stands on layers that are switched off from a page."""
-    import pypdfium2.raw as pdfium
-
-    for item in list(_objects(page)):
-        for number in range(pdfium.FPDFPageObj_CountMarks(item)):
-            mark = pdfium.FPDFPageObj_GetMark(item, number)
-            if _layer(mark) in off:
-                pdfium.FPDFPageObj_SetIsActive(item, False)
-
-
-def _layer(mark: object) -> str:
-    """The name of the layer that a mark of an object is of, "" for other marks."""
+def _leave_out_hidden(page: "PdfPage") -> None:
+    """Take what stands on hidden layers from a page."""
     import pypdfium2.raw as pdfium
 
     size = ctypes.c_ulong()
     buffer = ctypes.create_string_buffer(2 * _MAX_NAME_CHARS)
     units = ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort))
-    for get in (
-        pdfium.FPDFPageObjMark_GetName,
-        lambda mark, *room: pdfium.FPDFPageObjMark_GetParamStringValue(mark, b"Name", *room),
-    ):
-        if not get(mark, units, len(buffer), size):
-            return ""
-        said = buffer.raw[: max(size.value, 2) - 2].decode("utf-16-le", "replace")
-        if get is pdfium.FPDFPageObjMark_GetName and said != "OC":
-            return ""
-    return said
+    for item in list(_objects(page)):
+        for number in range(pdfium.FPDFPageObj_CountMarks(item)):
+            mark = pdfium.FPDFPageObj_GetMark(item, number)
+            if pdfium.FPDFPageObjMark_GetParamStringValue(mark, b"Name", units, len(buffer), size):
+                name = buffer.raw[: max(size.value, 2) - 2].decode("utf-16-le", "replace")
+                if name == HIDDEN_LAYER:
+                    pdfium.FPDFPageObj_SetIsActive(item, False)
 
 
 def load_page(document: "PdfDocument", index: int, around: "_Around | None" = None) -> "PdfPage":

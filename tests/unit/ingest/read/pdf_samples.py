@@ -136,9 +136,22 @@ def make_layered(*, is_packed: bool = False) -> bytes:
     """
     drawing = (
         "BT /F1 10 Tf 50 800 Td (Offer.) Tj 0 -20 Td /OC /On BDC (Net price 740.) Tj EMC"
-        " 0 -20 Td /OC /Off BDC (Draft price 690.) Tj EMC 0 -20 Td (Thanks.) Tj ET"
+        " 0 -20 Td /OC /Off BDC (Draft price 690.) Tj EMC 0 -20 Td /OC /Any BDC (Kept.) Tj EMC"
+        " 0 -20 Td /OC /All BDC (Dropped 1.) Tj EMC 0 -20 Td /OC /Rule BDC (Dropped 2.) Tj EMC"
+        " 0 -20 Td (Thanks.) Tj ET /Form Do /Shown Do"
     )
-    resources = "/Font << /F1 4 0 R >> /Properties << /On 6 0 R /Off 7 0 R >>"
+    both = "<< /Type /OCMD /OCGs [6 0 R 7 0 R]"
+    resources = (
+        "/Font << /F1 4 0 R >> /Properties << /On 6 0 R /Off 7 0 R"
+        f" /Any {both} >> /All {both} /P /AllOn >> /Rule << /Type /OCMD /VE [/Not 6 0 R] >> >>"
+        " /XObject << /Form 9 0 R /Shown 10 0 R >>"
+    )
+    form = "BT /F1 10 Tf 50 600 Td ({}) Tj ET"
+    frame = (
+        "<< /Type /XObject /Subtype /Form /BBox [0 0 595 842] /Resources << /Font << /F1 4 0 R >>"
+        " >> /OC {} 0 R /Length {} >>\nstream\n{}\nendstream"
+    )
+    forms = [form.format("Old 650."), form.format("New 760.")]
     objects = [
         "<< /Type /Catalog /Pages 2 0 R /OCProperties 8 0 R >>",
         "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
@@ -151,6 +164,7 @@ def make_layered(*, is_packed: bool = False) -> bytes:
         "<< /Type /OCG /Name (Prices) >>",
         "<< /Type /OCG /Name (Drafts) >>",
         "<< /OCGs [6 0 R 7 0 R] /D << /OFF [7 0 R] >> >>",
+        *(frame.format(n, len(text), text) for n, text in zip((7, 6), forms, strict=True)),
     ]
     if is_packed:
         packed = zlib.compress(b"1 0 << /OCProperties 8 0 R >>")
