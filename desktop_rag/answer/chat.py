@@ -55,7 +55,7 @@ from desktop_rag.core.query import parse_query, strip_invalid_characters
 from desktop_rag.core.question import EVERYTHING, SearchScope, SentRequest, Setup
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.quotes import Span
-from desktop_rag.core.settings import Settings
+from desktop_rag.core.settings import RetrievalSettings, Settings
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.ports import Embedder, Reader
 from desktop_rag.store.contract.engine import Engine
@@ -397,6 +397,7 @@ class Chat:
         limit: int = 10,
         reach: SearchScope = EVERYTHING,
         is_half_typed: bool = False,
+        retrieval: RetrievalSettings | None = None,
     ) -> list[Passage]:
         """The best passages, best first. AppError for a wrong date in a filter.
 
@@ -404,12 +405,11 @@ class Chat:
         have a word of the query nor seem to be about it, unless the query names their file.
         """
         asked = replace(parse_query(query), is_half_typed=is_half_typed)
-        found = self._finder.look_up(
-            asked, self._settings.retrieval, mode=mode, limit=limit, reach=reach
-        ).passages
+        by = retrieval or self._settings.retrieval
+        found = self._finder.look_up(asked, by, mode=mode, limit=limit, reach=reach).passages
         if mode == "lexical" or not is_half_typed:
             return list(found)
-        return self._finder.about(asked, found, self._settings.retrieval, limit=limit, reach=reach)
+        return self._finder.about(asked, found, by, limit=limit, reach=reach)
 
     def first_prompt(self, question: str, reader: Reader) -> Prompt:
         """What a model with this context would be sent for a question, without asking one."""

@@ -1150,8 +1150,8 @@ Die vollständige Adresse lautet:
         <translation>Mit unbelegten Sätzen</translation>
     </message>
     <message>
-        <source>Without sources</source>
-        <translation>Ohne Quellen</translation>
+        <source>Without sources, or not found</source>
+        <translation>Ohne Quellen oder nicht gefunden</translation>
     </message>
     <message>
         <source>source</source>
@@ -1610,56 +1610,16 @@ Die vollständige Adresse lautet:
         <translation>Meine Dokumente</translation>
     </message>
     <message>
-        <source>Documents are searched in chunks. Which size and method find most depends on your documents: here each is tried with the same questions, in a library of its own. That takes some minutes, and changes nothing until you use other chunks.</source>
-        <translation>Dokumente werden in Textstellen durchsucht. Welche Größe und welche Art am meisten findet, hängt von Ihren Dokumenten ab: Hier wird jede mit denselben Fragen in einer eigenen Bibliothek probiert. Das dauert einige Minuten und ändert nichts, bis Sie andere Textstellen verwenden.</translation>
-    </message>
-    <message>
         <source>Collection</source>
         <translation>Sammlung</translation>
-    </message>
-    <message>
-        <source> questions</source>
-        <translation> Fragen</translation>
-    </message>
-    <message>
-        <source>How many questions are made</source>
-        <translation>Wie viele Fragen gemacht werden</translation>
     </message>
     <message>
         <source>Compare chunks</source>
         <translation>Textstellen vergleichen</translation>
     </message>
     <message>
-        <source>Chunk settings</source>
-        <translation>Einstellungen der Textstellen</translation>
-    </message>
-    <message>
         <source>Use these chunks</source>
         <translation>Diese Textstellen verwenden</translation>
-    </message>
-    <message>
-        <source>The worst questions, and why</source>
-        <translation>Die schlechtesten Fragen, und warum</translation>
-    </message>
-    <message>
-        <source>Made by the model, or from headings</source>
-        <translation>Vom Modell oder aus Überschriften</translation>
-    </message>
-    <message>
-        <source>Made from headings and sentences</source>
-        <translation>Aus Überschriften und Sätzen</translation>
-    </message>
-    <message>
-        <source>Of “{name}”</source>
-        <translation>Aus „{name}“</translation>
-    </message>
-    <message>
-        <source>Beginning…</source>
-        <translation>Es beginnt…</translation>
-    </message>
-    <message>
-        <source>{found:,} of {count:,} found</source>
-        <translation>{found:,} von {count:,} gefunden</translation>
     </message>
     <message>
         <source>{count:,} chunks</source>
@@ -2460,8 +2420,16 @@ Die vollständige Adresse lautet:
         <translation>Aus meinen Dokumenten vorgeschlagen</translation>
     </message>
     <message>
+        <source>Headings and sentences of my documents</source>
+        <translation>Überschriften und Sätze meiner Dokumente</translation>
+    </message>
+    <message>
         <source>This set has no questions yet. “Edit…” and “Add questions” give it some.</source>
         <translation>Dieser Fragensatz hat noch keine Fragen. „Bearbeiten…“ und „Fragen hinzufügen“ geben ihm welche.</translation>
+    </message>
+    <message>
+        <source>Choose two runs or more to compare them.</source>
+        <translation>Wählen Sie zwei oder mehr Läufe, um sie zu vergleichen.</translation>
     </message>
     <message>
         <source>My questions</source>
@@ -2502,10 +2470,6 @@ Die vollständige Adresse lautet:
     <message>
         <source>Press “Ask…” to have the questions answered.</source>
         <translation>Drücken Sie „Fragen…“, um die Fragen beantworten zu lassen.</translation>
-    </message>
-    <message>
-        <source>Choose two runs to compare them.</source>
-        <translation>Wählen Sie zwei Läufe, um sie zu vergleichen.</translation>
     </message>
     <message>
         <source>Pause</source>
@@ -3164,6 +3128,14 @@ Die vollständige Adresse lautet:
         <translation>Wie sonst ({model})</translation>
     </message>
     <message>
+        <source>What is compared</source>
+        <translation>Was verglichen wird</translation>
+    </message>
+    <message>
+        <source>Search alone, which writes no answers</source>
+        <translation>Nur die Suche, ohne Antworten</translation>
+    </message>
+    <message>
         <source>Set-up {number}</source>
         <translation>Aufbau {number}</translation>
     </message>
@@ -3192,26 +3164,6 @@ Die vollständige Adresse lautet:
         <translation>Nur Wörter</translation>
     </message>
     <message>
-        <source>Keep the present chunks: they find {found:,} of {count:,} answers, and no others that were tried find more.</source>
-        <translation>Behalten Sie die jetzigen Textstellen: Sie finden {found:,} von {count:,} Antworten, und keine der anderen probierten finden mehr.</translation>
-    </message>
-    <message>
-        <source>“{best}” finds {found:,} of {count:,} answers here, the present chunks {before:,}: {more:.0f} % of the questions more.</source>
-        <translation>„{best}“ findet hier {found:,} von {count:,} Antworten, die jetzigen Textstellen {before:,}: bei {more:.0f} % der Fragen mehr.</translation>
-    </message>
-    <message>
-        <source>Over other questions like these, between {low:.0f} and {high:.0f} %.</source>
-        <translation>Bei anderen Fragen dieser Art zwischen {low:.0f} und {high:.0f} %.</translation>
-    </message>
-    <message>
-        <source>Likely not chance, also for the best of the settings tried.</source>
-        <translation>Wohl kein Zufall, auch für die beste der probierten Einstellungen.</translation>
-    </message>
-    <message>
-        <source>It may be chance, as the best of several settings; more questions would tell.</source>
-        <translation>Es kann Zufall sein, als die beste von mehreren Einstellungen; mehr Fragen würden es zeigen.</translation>
-    </message>
-    <message>
         <source>By structure</source>
         <translation>Nach Gliederung</translation>
     </message>
@@ -3238,10 +3190,6 @@ Die vollständige Adresse lautet:
     <message>
         <source>The questions are headings and sentences of the documents, without a model. They show whether chunks keep together what belongs together, and little about how people ask: take a small difference for none.</source>
         <translation>Die Fragen sind Überschriften und Sätze aus den Dokumenten, ohne Modell. Sie zeigen, ob Textstellen zusammenhalten, was zusammengehört, und wenig darüber, wie Menschen fragen: Ein kleiner Unterschied ist keiner.</translation>
-    </message>
-    <message>
-        <source>{count:,} questions were left out: no document here is known to answer them.</source>
-        <translation>{count:,} Fragen wurden ausgelassen: Von keinem Dokument hier ist bekannt, dass es sie beantwortet.</translation>
     </message>
     <message>
         <source>the right passage was not among the first {depth:,}</source>
@@ -8720,32 +8668,8 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Das PDF konnte nicht geschrieben werden.</translation>
     </message>
     <message>
-        <source>Charts</source>
-        <translation>Diagramme</translation>
-    </message>
-    <message>
-        <source>score</source>
-        <translation>Bewertung</translation>
-    </message>
-    <message>
         <source>only quotes</source>
         <translation>zitiert nur</translation>
-    </message>
-    <message>
-        <source>backed by sources</source>
-        <translation>durch Quellen belegt</translation>
-    </message>
-    <message>
-        <source>Your judgement</source>
-        <translation>Ihr Urteil</translation>
-    </message>
-    <message>
-        <source>Score by seconds</source>
-        <translation>Bewertung nach Sekunden</translation>
-    </message>
-    <message>
-        <source>Score by tag</source>
-        <translation>Bewertung je Schlagwort</translation>
     </message>
     <message>
         <source>being answered</source>
@@ -8770,6 +8694,14 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>score {share:.0f} %</source>
         <translation>Bewertung {share:.0f} %</translation>
+    </message>
+    <message>
+        <source>preferred {share:.0f} %</source>
+        <translation>bevorzugt {share:.0f} %</translation>
+    </message>
+    <message>
+        <source>backed by sources {share:.0f} %</source>
+        <translation>durch Quellen belegt {share:.0f} %</translation>
     </message>
     <message>
         <source>Begun {time}</source>
@@ -8988,46 +8920,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Choose another one.</source>
         <translation>Wählen Sie eine andere.</translation>
-    </message>
-    <message>
-        <source>“{name}” has no folder with searchable files.</source>
-        <translation>„{name}“ hat keinen Ordner mit durchsuchbaren Dateien.</translation>
-    </message>
-    <message>
-        <source>Chunks can be compared over folders, not over links.</source>
-        <translation>Textstellen lassen sich über Ordner vergleichen, nicht über Links.</translation>
-    </message>
-    <message>
-        <source>Making questions from headings and sentences</source>
-        <translation>Fragen werden aus Überschriften und Sätzen gemacht</translation>
-    </message>
-    <message>
-        <source>The model writes questions</source>
-        <translation>Das Modell schreibt Fragen</translation>
-    </message>
-    <message>
-        <source>Indexing: {name}</source>
-        <translation>Indizieren: {name}</translation>
-    </message>
-    <message>
-        <source>Searching: {name}</source>
-        <translation>Suchen: {name}</translation>
-    </message>
-    <message>
-        <source>Wait for it, or cancel it.</source>
-        <translation>Warten Sie darauf, oder brechen Sie ihn ab.</translation>
-    </message>
-    <message>
-        <source>Chunks are being compared already.</source>
-        <translation>Textstellen werden schon verglichen.</translation>
-    </message>
-    <message>
-        <source>Chunks could not be compared.</source>
-        <translation>Die Textstellen konnten nicht verglichen werden.</translation>
-    </message>
-    <message>
-        <source>Views</source>
-        <translation>Ansichten</translation>
     </message>
     <message>
         <source>Drawn by chance</source>
@@ -10730,10 +10622,6 @@ Was kostet der Eintritt?</translation>
         <translation>Zeilen des Journals, die nicht gelesen werden können: {unreadable:,}.</translation>
     </message>
     <message>
-        <source>List them: desktop-rag eval runs</source>
-        <translation>Liste: desktop-rag eval runs</translation>
-    </message>
-    <message>
         <source>Load one in the program at {host}, then press Retry.</source>
         <translation>Laden Sie eines im Programm unter {host} und drücken Sie dann auf „Wiederholen“.</translation>
     </message>
@@ -10772,10 +10660,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Model {number} has {dimensions} dimensions.</source>
         <translation>Modell {number} hat {dimensions} Dimensionen.</translation>
-    </message>
-    <message>
-        <source>More than one run begins with {beginning}.</source>
-        <translation>Mehr als ein Lauf beginnt mit {beginning}.</translation>
     </message>
     <message>
         <source>Most end in /v1: try {version}.</source>
@@ -10832,10 +10716,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>No route to host</source>
         <translation>Kein Weg zum Zielrechner</translation>
-    </message>
-    <message>
-        <source>No run begins with {beginning}.</source>
-        <translation>Kein Lauf beginnt mit {beginning}.</translation>
     </message>
     <message>
         <source>No space left on device</source>
@@ -14158,6 +14038,10 @@ Was kostet der Eintritt?</translation>
         <translation>Grundlage: {basis}.</translation>
     </message>
     <message>
+        <source>The chance allows for {count:,} that were tried.</source>
+        <translation>Eingerechnet ist, dass {count:,} probiert wurden.</translation>
+    </message>
+    <message>
         <source>Nothing was judged yet, so neither is called better.</source>
         <translation>Noch wurde nichts beurteilt, daher gilt keiner als besser.</translation>
     </message>
@@ -14292,6 +14176,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Takes effect after a restart.</source>
         <translation>Gilt nach einem Neustart.</translation>
+    </message>
+    <message>
+        <source>No document here is known to answer it.</source>
+        <translation>Von keinem Dokument hier ist bekannt, dass es sie beantwortet.</translation>
     </message>
 </context>
 </TS>

@@ -26,8 +26,7 @@ from desktop_rag.core.files.own_files import keep_files_private
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.features.evaluation.services import EvaluationServices
-from desktop_rag.features.evaluation.values.experiment_events import RunWentOn
-from desktop_rag.features.evaluation.values.run import Run, RunAnswer, SetQuestion, SetUp
+from desktop_rag.features.evaluation.values.run import Run, RunAnswer, RunWentOn, SetQuestion, SetUp
 from desktop_rag.idle_memory import share_memory
 from desktop_rag.ingest.scanning.scanner import RecheckTimes
 from desktop_rag.ingest.watching.watcher import WatchTimes

@@ -3,6 +3,7 @@
 Of a set that both sides have, the one changed last wins. Everything else is kept once.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated
@@ -23,14 +24,15 @@ from desktop_rag.backup.value_rules import (
     text,
     whole,
 )
-from desktop_rag.core.records import Matching, checked
-from desktop_rag.features.evaluation.experiments.experiment_store import KINDS
+from desktop_rag.core.records import Matching, checked, encoded
+from desktop_rag.features.evaluation.experiments.experiment_store import COMPARISON, KINDS
+from desktop_rag.features.evaluation.values.measurement import Measurement, of_comparison, runs_of
 from desktop_rag.store.contract.precious import BackupRules, Check, Entry, Incoming, Present
 
 _COLUMNS: Mapping[str, Mapping[str, Check]] = {
     "experiments": {
         "record_id": identifier,
-        "kind": record(Annotated[str, Matching("|".join(KINDS))]),
+        "kind": record(Annotated[str, Matching("|".join((*KINDS, COMPARISON)))]),
         "owner_id": identifier_or_none,
         "made_of": json_of(any_json),
         "number": whole(0, MOST_NUMBER),
@@ -49,18 +51,42 @@ _COLUMNS: Mapping[str, Mapping[str, Check]] = {
     },
 }
 
+_PLAIN = ("evaluation_id", "kind", "name", "created_at", "seconds", "version")
+
 
 def _check(entry: Entry, place: str) -> None:
     """WrongValueError unless it is a value of its kind, with the ids that its row has."""
     row = entry.row
-    value, key, owner = KINDS[row["kind"]]
     try:
-        found = checked(value, strict_json(row["made_of"]), place)
-    except (TypeError, ValueError):
+        made_of = strict_json(row["made_of"])
+        if row["kind"] == COMPARISON:
+            _check_runs(of_comparison(made_of), place)
+            ids = made_of["comparison_id"], ""
+        else:
+            value, key, owner = KINDS[row["kind"]]
+            found = checked(value, made_of, place)
+            ids = getattr(found, key), getattr(found, owner) if owner else ""
+    except (KeyError, TypeError, ValueError, AttributeError):
         raise WrongValueError(f"{place}, its content") from None
-    ids = getattr(found, key), getattr(found, owner) if owner else ""
     if ids != (entry.key, row["owner_id"]):
         raise WrongValueError(f"{place}, its id")
+
+
+def _check_measured(entry: Entry, place: str) -> None:
+    """WrongValueError unless the runs that it becomes are right."""
+    row = entry.row
+    try:
+        texts = (row[name] for name in ("settings", "results", "queries"))
+        plain = (row[name] for name in _PLAIN)
+        _check_runs(Measurement(*plain, *map(json.loads, texts)), place)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise WrongValueError(f"{place}, its content") from None
+
+
+def _check_runs(measured: Measurement, place: str) -> None:
+    for run, answers in runs_of(measured):
+        for each in (run, *answers):
+            checked(type(each), encoded(each), place)
 
 
 def _merged(here: Present, new: Incoming, _ids: Mapping[str, str]) -> list[Entry]:
@@ -97,4 +123,4 @@ def _is_newer_set(present: Entry, incoming: Entry) -> bool:
     return bool(times[1] > times[0])
 
 
-RULES = BackupRules(_COLUMNS, {"experiment": _check}, _merged)
+RULES = BackupRules(_COLUMNS, {"experiment": _check, "evaluation": _check_measured}, _merged)

@@ -5,7 +5,7 @@ CREATE TABLE IF NOT EXISTS experiments (
     record_id VARCHAR, kind VARCHAR, owner_id VARCHAR, made_of VARCHAR, number BIGINT
 );
 
--- Measurements; settings, results and queries are JSON.
+-- Measurements of earlier versions, which are moved when the sets are first read.
 CREATE TABLE IF NOT EXISTS evaluations (
     evaluation_id VARCHAR, kind VARCHAR, name VARCHAR, created_at DOUBLE, seconds DOUBLE,
     version VARCHAR, settings VARCHAR, results VARCHAR, queries VARCHAR, number BIGINT DEFAULT 0

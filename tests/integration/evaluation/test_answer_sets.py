@@ -73,15 +73,15 @@ def test_a_set_with_documents_is_asked_and_kept_as_a_run(
     assert told["seconds"] > 0
     assert told["tokens"] > 0
     [kept] = run_json("runs")
-    assert (kept["kind"], kept["name"]) == ("questions", "harbour")
-    [whole] = run_json("runs", kept["evaluation_id"][:8])
-    rows = whole["queries"]
+    assert (kept["kind"], kept["set"]) == ("questions", "harbour")
+    [whole] = run_json("runs", kept["run_id"][:8])
+    rows = whole["answers"]
     assert [row["question_id"] for row in rows] == ["lamp", "2", "3"]
     assert (rows[0]["basis"], rows[0]["grade"], rows[1]["grade"]) == ("grade", "correct", "wrong")
     assert (rows[0]["supported"], rows[0]["claims"]) == (1.0, 1)
     assert "lamp.md" in rows[0]["sources"][0]
     assert rows[2]["grade"] == "", "nothing is expected of it"
-    assert "questions harbour" in run("runs").stdout
+    assert "harbour: test-model" in run("runs").stdout
     assert run_verb_json("status")["sources"] == [], "its documents are not the person's"
 
 
@@ -105,7 +105,7 @@ def test_a_window_answers_the_questions_that_a_terminal_asks(
     assert "3 of 3 answered" in done.stderr
     [told] = json.loads(done.stdout)["runs"]
     assert (told["state"], told["answered"]) == ("done", 3)
-    assert kept["evaluation_id"] == told["run_id"]
+    assert kept["run_id"] == told["run_id"]
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_the_persons_own_library_is_asked_without_a_chat_of_it(home: Home, folde
     [told] = run_json("run", str(file), "--collection", "Harbour", "--limit", "1")["runs"]
     assert (told["questions"], told["score"]) == (1, 1.0)
     [kept] = run_json("runs")
-    assert kept["name"] == "questions"
+    assert kept["set"] == "questions"
     done = run("run", str(folder), "--collection", "Harbour")
     assert (done.returncode, done.stdout) == (1, "")
     assert run("run", str(file), "--collection", "None").returncode == 1

@@ -72,11 +72,12 @@ def test_a_set_is_measured_in_every_mode_and_the_run_is_kept(
         (mode, query) for mode in ("hybrid", "lexical", "dense") for query in ("1", "2")
     ]
     assert rows[0]["found"][0]["id"] == "a"
-    [kept] = run_json("runs")
-    assert (kept["kind"], kept["name"], kept["results"]) == ("retrieval", "harbour", results)
-    assert "queries" not in kept
-    [whole] = run_json("runs", kept["evaluation_id"][:8])
-    assert whole["queries"] == rows
+    kept = run_json("runs")
+    assert {(each["kind"], each["set"]) for each in kept} == {("retrieval", "retrieval harbour")}
+    assert [each["figures"] for each in kept] == results
+    assert "answers" not in kept[0]
+    [whole] = run_json("runs", kept[0]["run_id"][:8])
+    assert whole["answers"] == [row for row in rows if row["mode"] == "hybrid"]
     assert whole["settings"]["folder"] == str(folder)
     compared = run_json("compare", "hybrid", "dense", "--set", "retrieval harbour")
     assert (compared["questions"], compared["same"]) == (2, 2)
@@ -90,8 +91,8 @@ def test_one_mode_and_the_first_queries_only(home: Home, folder: Path) -> None:
     [row] = run_json("retrieval", str(folder), "--mode", "lexical", "--limit", "1", "-k", "1")
     assert (row["mode"], row["queries"], row["ndcg@10"]) == ("lexical", 1, 1.0)
     shown = run("runs").stdout
-    assert "retrieval harbour" in shown
-    assert "lexical  queries 1, ndcg@10 1.0" in shown
+    assert "retrieval harbour: lexical" in shown
+    assert "queries 1, ndcg@10 1.0" in shown
 
 
 @pytest.mark.slow
@@ -148,7 +149,7 @@ def test_a_run_is_kept_through_the_window_that_holds_the_library(
     with answering(services):
         results = run_json("retrieval", str(folder), "--mode", "lexical")
         listed = run_json("runs")
-    assert [kept["results"] for kept in listed] == [results]
+    assert [kept["figures"] for kept in listed] == results
     assert listed_runs(services.wing(EvaluationServices).worker.experiments) == listed
 
 
@@ -173,9 +174,9 @@ def test_claims_are_checked_and_the_run_is_kept(home: Home, tmp_path: Path) -> N
     assert (told["claims"], told["balanced_accuracy"]) == (2, 1.0)
     [kept] = run_json("runs")
     name = f"{tmp_path.name}/claims.jsonl"
-    assert (kept["kind"], kept["name"], kept["results"]) == ("grounding", name, [told])
-    [whole] = run_json("runs", kept["evaluation_id"][:8])
-    assert [row["verdict"] for row in whole["queries"]] == ["supported", "not in the sources"]
+    assert (kept["set"], kept["figures"]) == (f"grounding {name}", told)
+    [whole] = run_json("runs", kept["run_id"][:8])
+    assert [row["verdict"] for row in whole["answers"]] == ["supported", "not in the sources"]
     assert "claims 2, balanced_accuracy 1.0" in run("runs").stdout
     assert "balanced_accuracy  1.0" in run("grounding", str(file)).stdout
 
@@ -229,4 +230,4 @@ def test_the_evidence_that_a_model_would_be_sent(home: Home, tmp_path: Path) -> 
     told = [json.loads(line) for line in per_query.read_text("utf-8").splitlines()]
     assert [row["missing"] for row in told] == [[], [], ["at nine"]]
     [kept] = run_json("runs")
-    assert (kept["kind"], kept["name"]) == ("evidence", "firm")
+    assert (kept["kind"], kept["set"]) == ("evidence", "evidence firm")

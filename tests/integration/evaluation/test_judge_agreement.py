@@ -65,7 +65,7 @@ def test_both_are_compared_on_every_claim(home: Home, file: Path, tmp_path: Path
     ]  # fmt: skip
     assert rows[0]["reason"] == "Passage 1 <says> so."
     [kept] = run_verb_json("eval", "runs")
-    assert (kept["kind"], kept["results"]) == ("agreement", [told])
+    assert (kept["kind"], kept["figures"]) == ("agreement", told)
 
 
 @pytest.mark.slow

@@ -4,20 +4,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QTabBar
+from PySide6.QtWidgets import QListWidget
 
 from desktop_rag.core.parsed import ChunkSettings
-from desktop_rag.features.evaluation.services import EvaluationServices
-from tests.integration.experiments.test_chunk_trials import PLACES, TINY, paper
+from tests.integration.experiments.test_chunks_compared import PLACES, TINY, paper
 from tests.stories.conftest import Person
-
-# Six settings are indexed.
-_COMPARING_S = 150
 
 
 @pytest.fixture
 def reader(open_window: Callable[[], Person], tmp_path: Path) -> Person:
-    """A person whose documents are cut too finely, in front of the view."""
+    """A person whose documents are cut too finely, with questions made from them."""
     folder = tmp_path / "island"
     folder.mkdir()
     for place in PLACES[:3]:
@@ -31,9 +27,8 @@ def reader(open_window: Callable[[], Person], tmp_path: Path) -> Person:
     assert library.indexing.wait_until_idle(60)
     person.opens_settings("Compare models")
     person.sees("Is the other model better?")
-    [tabs] = [t for t in person.window.findChildren(QTabBar) if t.accessibleName() == "Views"]
-    tabs.setCurrentIndex(1)
-    person.sees("Documents are searched in chunks.")
+    person.chooses_entry("New set", "Headings and sentences of my documents")
+    person.sees("Press “Ask…” to have the questions answered.")
     return person
 
 
@@ -42,28 +37,33 @@ def chunking(person: Person) -> ChunkSettings:
     return collection.chunking
 
 
+def chooses_row(person: Person, name: str, row: int) -> None:
+    listed = person.view(name)
+    assert isinstance(listed, QListWidget)
+    listed.clearSelection()
+    listed.setCurrentRow(row)
+
+
 @pytest.mark.timeout(240)
 def test_better_chunks_are_found_used_and_taken_back(reader: Person) -> None:
-    reader.clicks("Compare chunks")
-    reader.clicks("Pause")
-    reader.sees("paused · ")
-    reader.clicks("Resume")
-    assert reader.app.services.wing(EvaluationServices).worker.chunk_trials.wait(_COMPARING_S)
-    reader.sees("answers here, the present chunks")
+    reader.clicks("Ask…")
+    dialog = reader.in_the_dialog()
+    dialog.clicks("Compare chunks")
+    dialog.sees("nothing is sent anywhere")
+    for _ in range(4):
+        chooses_row(dialog, "Set-ups", 2)
+        dialog.clicks("Remove")
+    dialog.clicks("Ask")
+    reader.waits_until(
+        lambda: [row[0].split(" · ")[1] for row in reader.rows("Runs")] == ["done", "done"]
+    )
     reader.sees("headings and sentences of the documents, without a model")
-    rows = [row[0] for row in reader.rows("Chunk settings")]
-    assert rows[0].endswith("in use")
-    assert "the answer is split across" in str(reader.rows("The worst questions, and why"))
+    assert " chunks" in str(reader.rows("Runs"))
+    assert "the answer is split across" in str(reader.rows("Questions and answers"))
+    chooses_row(reader, "Runs", 1)
     reader.clicks("Use these chunks")
     reader.sees("The old chunks answer until the new ones are there.")
     assert chunking(reader) != TINY
     reader.clicks("Undo")
     reader.sees("The chunks are as they were.")
-    assert chunking(reader) == TINY
-
-
-def test_a_comparison_is_cancelled(reader: Person) -> None:
-    reader.clicks("Compare chunks")
-    reader.clicks("Cancel")
-    reader.sees("Cancelled. Nothing was changed.")
     assert chunking(reader) == TINY

@@ -187,7 +187,7 @@ def test_measurements_are_compared_on_the_same_page(asker: Person) -> None:
     ]  # fmt: skip
     kept = Measurement("abc", "retrieval", "harbour", 9.0, 1.5, "1", {}, [{}], rows)
     experiments = asker.app.services.wing(EvaluationServices).worker.experiments
-    experiments.store.add_measurement(kept)
+    experiments.keep(kept)
     writes(asker, "Lamps")
     choice = asker.field("Set of questions")
     assert isinstance(choice, QComboBox)

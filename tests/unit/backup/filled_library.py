@@ -1,5 +1,6 @@
 """Fills a library with one of everything that can't be made again, and tells what it holds."""
 
+import json
 import time
 import uuid
 from dataclasses import dataclass, replace
@@ -46,13 +47,6 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
 from desktop_rag.core.settings import RetrievalSettings, Room
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
-from desktop_rag.features.evaluation.values.chunk_trial import (
-    ChunkComparison,
-    ChunkTrial,
-    Retrieved,
-    TrialQuestion,
-)
-from desktop_rag.features.evaluation.values.measurement import Measurement
 from desktop_rag.features.evaluation.values.run import (
     Judgement,
     Memory,
@@ -75,6 +69,7 @@ from desktop_rag.features.schedules.values.scheduled_question import (
     ScheduleState,
     SentenceChange,
 )
+from desktop_rag.store.contract.database import Connection, Entity
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.precious import Entry
 
@@ -138,9 +133,6 @@ def _fill_schedule(schedule: ScheduleStore, answer: Message) -> None:
 
 def _fill_experiment(experiments: ExperimentStore, answer: Message) -> None:
     experiments.put(SET)
-    trial = ChunkTrial(ChunkSettings(), 7, (Retrieved("q", is_found=True, rank=1),))
-    asked = (TrialQuestion("q", "When?", "/a.md"),)
-    experiments.put(ChunkComparison("k1", "c1", "Sea", 8.0, asked, (trial,)))
     for run_id in ("e1", "e2"):
         experiments.put(replace(RUN, run_id=run_id))
         experiments.put(
@@ -226,11 +218,29 @@ def _fill_other_chats(engine: Engine, sea: Collection, answer: Message) -> None:
     engine.conversations.add_message(
         message(copy, answer.text, Role.ASSISTANT, copy_of=answer.message_id)
     )
-    engine.store(ExperimentStore).add_measurement(
-        Measurement(
-            "e1", "ranking", "set", 3.0, 1.5, "0.1", {"k": 10}, [{"ndcg": 0.5}], [{"q": "?"}]
+    _write_earlier(engine)
+
+
+def _write_earlier(engine: Engine) -> None:
+    """A measurement and compared chunks as earlier versions stored them."""
+    row = ("e1", "ranking", "set", 3.0, 1.5, "0.1", '{"k": 10}', '[{"ndcg": 0.5}]', '[{"q": "?"}]')
+    compared = {
+        "comparison_id": "k1", "collection_id": "c1", "collection": "Sea", "made_at": 8.0,
+        "questions": [{"question_id": "q", "text": "When?", "place": "/a.md"}],
+        "trials": [{"chunking": {"method": "structure"}, "chunks": 7,
+                    "retrieved": [{"question_id": "q", "is_found": True, "rank": 1}]}],
+    }  # fmt: skip
+
+    def work(con: Connection) -> None:
+        con.execute("INSERT INTO evaluations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)", list(row))
+        con.execute(
+            "INSERT INTO experiments (record_id, kind, owner_id, made_of, number)"
+            " VALUES ('k1', 'comparison', '', ?, 99)",
+            [json.dumps(compared)],
         )
-    )
+
+    changed = [Entity("evaluation", "e1"), Entity("experiment", "k1")]
+    engine.storage.write(work, changes=changed)
 
 
 def _write_texts(home: Home, answer: Message) -> None:
@@ -316,11 +326,7 @@ def shown(place: Place) -> dict[str, Any]:
         "sets": experiments.sets(),
         "set_runs": experiments.all(Run),
         "set_answers": [experiments.all(RunAnswer, run.run_id) for run in experiments.all(Run)],
-        "comparisons": experiments.all(ChunkComparison),
         "judgements": experiments.all(Judgement, "s1"),
-        "evaluation": [
-            experiments.measurement(each.evaluation_id) for each in experiments.measurements()
-        ],
     }
 
 

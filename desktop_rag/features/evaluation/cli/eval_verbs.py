@@ -24,7 +24,7 @@ from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
 from desktop_rag.features.evaluation.cli.run_verbs import ID_CHARS, INDEX_KEYS, add_runs
 from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
 from desktop_rag.features.evaluation.measures import grounding, intents, query_sets, search
-from desktop_rag.features.evaluation.values.measurement import Measurement, app_version
+from desktop_rag.features.evaluation.values.measurement import Measurement, app_version, runs_of
 from desktop_rag.features.rails.cli.opened_world import bundled_embeddings, completion
 from desktop_rag.models.endpoint_address import normalise_base_url
 from desktop_rag.scratch_library import scratch_library
@@ -141,7 +141,8 @@ def _keep(measured: Measurement) -> None:
     except AppError as error:
         say(f"This run was not stored. {error.title} {error.hint}")
     else:
-        say(f"Stored as run {measured.evaluation_id[:ID_CHARS]}.")
+        ids = ", ".join(run.run_id[:ID_CHARS] for run, _ in runs_of(measured))
+        say(f"Stored as run {ids}.")
 
 
 @contextmanager

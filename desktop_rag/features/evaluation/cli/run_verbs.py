@@ -20,13 +20,12 @@ from desktop_rag.cli.terminal import (
     prints,
     say,
 )
+from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.evaluation.experiments.chunk_trials import (
-    MOST_QUESTIONS,
-    USUAL_QUESTIONS,
-    ChunkPlan,
-)
+from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.features.evaluation.experiments.document_questions import (
+    USUAL_QUESTIONS,
+    made_questions,
     questions_of_feedback,
     write_questions,
 )
@@ -39,18 +38,28 @@ from desktop_rag.features.evaluation.experiments.set_files import (
     read_set_ups,
 )
 from desktop_rag.features.evaluation.services import EvaluationServices
-from desktop_rag.features.evaluation.values.chunk_advice import advice, comparison_json
-from desktop_rag.features.evaluation.values.experiment_events import RunWentOn, TrialStage
+from desktop_rag.features.evaluation.values.found_places import CHUNKINGS, DEPTH, in_words
 from desktop_rag.features.evaluation.values.measurement import Measurement
-from desktop_rag.features.evaluation.values.run import QuestionSet, Run, RunAnswer, RunState, SetUp
-from desktop_rag.features.evaluation.values.run_summary import compare_runs, summary
+from desktop_rag.features.evaluation.values.run import (
+    QuestionSet,
+    Run,
+    RunAnswer,
+    RunState,
+    RunWentOn,
+    SetUp,
+)
+from desktop_rag.features.evaluation.values.run_summary import (
+    compare_runs,
+    compared_with_first,
+    summary,
+)
 from desktop_rag.features.evaluation.values.scoring import RunScores, SetResults
 
 Row = dict[str, Any]
 Add = Callable[[str, str], argparse.ArgumentParser]
 
 _POLL_S = 1.0
-_LOOK_S = 0.5
+_WORST = 10
 ID_CHARS = 8
 # The cost of indexing, told once for all modes.
 INDEX_KEYS = ("index_seconds", "words_seconds", "passages", "index_bytes")
@@ -70,6 +79,8 @@ def add_runs(add: Add) -> None:
     text = "ask one collection; a set with documents has a library of its own"
     added.add_argument("--collection", default="", metavar="C", help=text)
     added.add_argument("--limit", type=positive, metavar="N", help="ask only the first questions")
+    text = "write no answers: does search find what is known to answer each question?"
+    added.add_argument("--search", action="store_true", help=text)
     text = "begin though it may cost more than the sum above which the endpoint asks first"
     added.add_argument("--yes", action="store_true", help=text)
     text = "only say what it may take"
@@ -94,6 +105,11 @@ def add_runs(add: Add) -> None:
     added = add("runs", text)
     added.add_argument("id", nargs="?", default="", help="the beginning of a run's id")
     prints(added, _runs, _listed_lines)
+    _add_stored(add)
+    _add_chunks(add)
+
+
+def _add_stored(add: Add) -> None:
     # For the other verbs, whose figures come into the library by it.
     added = add("keep", "store the figures in a file")
     added.add_argument("file", type=path_given)
@@ -102,7 +118,6 @@ def add_runs(add: Add) -> None:
     added = add("set-from-feedback", text)
     added.add_argument("file", type=path_given, metavar="FILE.jsonl", help="a new file")
     prints(added, _feedback_set, _feedback_lines)
-    _add_chunks(add)
 
 
 def _worker(services: app.Services) -> RunWorker:
@@ -123,7 +138,7 @@ def _is_done(done: Row) -> bool:
 def _run(arguments: argparse.Namespace) -> Row:
     """Begin the runs and wait for their answers; a running app goes on if nobody waits."""
     with open_services() as services:
-        experiments, worker = _experiments(services), _worker(services)
+        experiments = _experiments(services)
         question_set = _set(services, arguments.set)
         set_ups = [SetUp(services.chat.models.endpoint.model or "excerpts")]
         if arguments.setups:
@@ -133,20 +148,30 @@ def _run(arguments: argparse.Namespace) -> Row:
                 raise AppError("This set has documents of its own.", "Leave --collection out.")
             collection_id = _id(services, "collection", arguments.collection)
             set_ups = [replace(each, collection_id=collection_id) for each in set_ups]
+        if arguments.search:
+            set_ups = [replace(each, only_searches=True) for each in set_ups]
         question_set = replace(question_set, questions=question_set.questions[: arguments.limit])
         estimate = experiments.estimate(question_set, set_ups).in_words()
         say(estimate)
         if arguments.estimate:
             return {"estimate": estimate, "runs": [], "comparisons": []}
-        runs = experiments.begin(question_set, set_ups, has_consent=arguments.yes)
-        run_ids = [run.run_id for run in runs]
-        if services.is_running:
-            _wait_for(experiments, run_ids)
-        else:
-            stop_hearing = services.changes.hear(RunWentOn, partial(_tell, here()))
-            worker.work_off(lambda run: run.run_id in run_ids)
-            stop_hearing()
-        return _state(experiments, question_set.set_id, run_ids)
+        return _done(services, question_set, set_ups, has_consent=arguments.yes)
+
+
+def _done(
+    services: app.Services, question_set: QuestionSet, set_ups: Sequence[SetUp], has_consent: bool
+) -> Row:
+    """Begin the runs, and wait for them."""
+    experiments = _experiments(services)
+    runs = experiments.begin(question_set, set_ups, has_consent=has_consent)
+    run_ids = [run.run_id for run in runs]
+    if services.is_running:
+        _wait_for(experiments, run_ids)
+    else:
+        stop_hearing = services.changes.hear(RunWentOn, partial(_tell, here()))
+        _worker(services).work_off(lambda run: run.run_id in run_ids)
+        stop_hearing()
+    return _state(experiments, question_set.set_id, run_ids)
 
 
 def _set(services: app.Services, name: str) -> QuestionSet:
@@ -196,7 +221,7 @@ def _state(experiments: Experiments, set_id: str, run_ids: Sequence[str]) -> Row
         {**asdict(summary(each)), "error": each.run.error_title, "hint": each.run.error_hint}
         for each in runs
     ]
-    compared = [compare_runs(runs[0], other, results.judgements) for other in runs[1:]]
+    compared = compared_with_first(runs, results.judgements)
     return {"runs": rows, "comparisons": [each.to_json() for each in compared]}
 
 
@@ -226,7 +251,7 @@ def _run_line(run: Row) -> str:
 def _compare(arguments: argparse.Namespace) -> Row:
     with open_services() as services:
         experiments = _experiments(services)
-        sets = [experiments.find(arguments.set)] if arguments.set else experiments.every_set()
+        sets = [experiments.find(arguments.set)] if arguments.set else experiments.sets()
         every = [experiments.results(each.set_id) for each in sets]
         of_set, first = _named(every, arguments.first)
         _, second = _named([of_set], arguments.second)
@@ -262,49 +287,51 @@ def _runs(arguments: argparse.Namespace) -> list[Row]:
 
 
 def listed_runs(experiments: Experiments, beginning: str = "") -> list[Row]:
-    """All runs and measurements without their queries, the newest first.
+    """All runs without their answers, the newest first.
 
-    With the beginning of an id only that one, with its queries; AppError unless exactly one is
+    With the beginning of an id only that one, with its answers; AppError unless exactly one is
     meant.
     """
-    runs = [_listed(scores, each) for each in experiments.sets()
-            for scores in experiments.results(each.set_id).runs]  # fmt: skip
-    if not beginning:
-        measured = map(asdict, experiments.store.measurements())
-        listed = sorted([*runs, *measured], key=lambda run: -run["created_at"])
-        return [{key: run[key] for key in run if key != "queries"} for run in listed]
-    chosen = [run for run in runs if run["evaluation_id"].startswith(beginning)]
-    if len(chosen) > 1:
-        title = f"More than one run begins with {beginning}."
+    sets = {each.set_id: each for each in experiments.sets()}
+    runs = [run for run in experiments.store.all(Run) if run.run_id.startswith(beginning)]
+    if beginning and len(runs) != 1:
+        title = f"{'More than one' if runs else 'No'} run begins with {beginning}."
         raise AppError(title, "List them: desktop-rag eval runs")
-    return chosen or [asdict(experiments.store.measurement(beginning))]
+    runs.sort(key=lambda run: -run.made_at)
+    return [_listed(experiments, run, sets[run.set_id], is_whole=bool(beginning)) for run in runs]
 
 
-def _listed(scores: RunScores, question_set: QuestionSet) -> Row:
-    run = scores.run
-    seconds = sum(answer.seconds for answer in scores.answers.values())
-    return asdict(
-        Measurement(
-            run.run_id, "questions", question_set.name, run.made_at, seconds, run.app_version,
-            dict(run.settings), [asdict(summary(scores))], raw_rows(scores),
+def _listed(
+    experiments: Experiments, run: Run, question_set: QuestionSet, *, is_whole: bool
+) -> Row:
+    row: Row = {
+        "run_id": run.run_id, "kind": run.kind, "set": question_set.name, "name": run.set_up.name,
+        "created_at": run.made_at, "version": run.app_version, "settings": dict(run.settings),
+        "figures": dict(run.figures),
+    }  # fmt: skip
+    if is_whole or not question_set.is_measured:
+        [scores] = (
+            each for each in experiments.results(run.set_id).runs if each.run.run_id == run.run_id
         )
-    )  # fmt: skip
+        if not question_set.is_measured:
+            row["figures"] |= asdict(summary(scores))
+        if is_whole:
+            measured = [each for answer in scores.answers.values() for each in answer.rows]
+            row["answers"] = measured or raw_rows(scores)
+    return row
 
 
 def _listed_lines(found: list[Row]) -> list[str]:
     if not found:
         return ["No runs yet. Make one with: desktop-rag eval run SET"]
     lines: list[str] = []
-    left_out = ("mode", "name", "run_id", *INDEX_KEYS)
     for run in found:
         made = time.strftime("%Y-%m-%d %H:%M", time.localtime(run["created_at"]))
-        name = f"{run['kind']} {run['name']}"
-        lines.append(f"{run['evaluation_id'][:ID_CHARS]}  {made}  {name}  ({run['version']})")
-        for row in run["results"]:
-            known = {key: v for key, v in row.items() if key not in left_out and v is not None}
-            figures = ", ".join(f"{key} {value}" for key, value in known.items())
-            lines.append(f"    {row.get('mode') or row.get('name', ''):<8} {figures}")
-        lines += [json.dumps(row, ensure_ascii=False) for row in run.get("queries", [])]
+        lines.append(f"{run['run_id'][:ID_CHARS]}  {made}  {run['set']}: {run['name']}")
+        left_out = ("mode", "name", "run_id", *INDEX_KEYS)
+        known = [(k, v) for k, v in run["figures"].items() if k not in left_out and v is not None]
+        lines.append(f"    {', '.join(f'{key} {value}' for key, value in known)}")
+        lines += [json.dumps(row, ensure_ascii=False) for row in run.get("answers", [])]
     return lines
 
 
@@ -315,7 +342,7 @@ def _keep(arguments: argparse.Namespace) -> int:
     except (OSError, ValueError, TypeError) as exc:
         raise AppError("The run could not be read.", str(exc)) from exc
     with open_services() as services:
-        _experiments(services).store.add_measurement(kept)
+        _experiments(services).keep(kept)
     return 0
 
 
@@ -350,70 +377,79 @@ def _add_chunks(add: Add) -> None:
     added.add_argument("set", metavar="SET", nargs="?", default="", help=text)
     text = "the collection whose folders are compared; needed where there are several"
     added.add_argument("--collection", default="", metavar="C", help=text)
-    text = f"how many questions are made ({USUAL_QUESTIONS}, at most {MOST_QUESTIONS})"
+    text = f"how many questions are made ({USUAL_QUESTIONS})"
     added.add_argument("--count", type=positive, default=USUAL_QUESTIONS, metavar="N", help=text)
     text = "make them from headings and sentences, even where a model is set"
     added.add_argument("--no-model", action="store_true", help=text)
-    text = "use the settings that are recommended, if others than the present ones are"
+    text = "use the settings that find most, if others than the present ones do"
     added.add_argument("--use", action="store_true", help=text)
-    prints(added, _chunks, _chunk_lines)
+    prints(added, _chunks, chunk_lines, is_ok=_is_done)
 
 
 def _chunks(arguments: argparse.Namespace) -> Row:
-    """Compare, and tell how far it is; whoever leaves meanwhile cancels it."""
+    """Compare the present settings of a collection, which come first, with others."""
     with open_services() as services:
-        trials, library = _worker(services).chunk_trials, services.library
-        collection_id = _collection_id(services, arguments.collection)
-        question_set = _experiments(services).find(arguments.set) if arguments.set else None
-        trials.begin(
-            ChunkPlan(collection_id, question_set, arguments.count, not arguments.no_model)
-        )
-        told = ""
-        try:
-            while (progress := trials.progress).is_under_way:
-                counted = f" ({progress.done:,} of {progress.total:,})" if progress.total else ""
-                words = f"{progress.doing or progress.stage.value}{counted}"
-                if words != told:
-                    say(words)
-                told = words
-                trials.wait(_LOOK_S)
-                here().go_on()
-        except KeyboardInterrupt:
-            trials.cancel()
-            raise
-        if progress.stage is TrialStage.FAILED:
-            raise AppError(progress.error_title, progress.error_hint)
-        found = trials.latest(collection_id)
-        if progress.stage is not TrialStage.DONE or found is None:
-            raise AppError("The comparison was cancelled.", "Nothing of it is kept.")
-        advised = advice(found)
-        is_used = bool(arguments.use and advised.is_change)
-        if is_used:
+        experiments, library = _experiments(services), services.library
+        collection = _collection(services, arguments.collection)
+        if arguments.set:
+            asked = experiments.find(arguments.set)
+        else:
+            sources = [
+                s for s in library.sources.all() if s.collection_id == collection.collection_id
+            ]
+            among = [d for s in sources for d in library.documents.all(source_id=s.source_id)]
+            say("Making questions from the documents")
+            made = made_questions(
+                library, services.chat, arguments.count, Event(), among,
+                uses_model=not arguments.no_model,
+            )  # fmt: skip
+            asked = experiments.put_in(f"From {collection.name}", list(made))
+        chunkings = dict.fromkeys((collection.chunking, *CHUNKINGS))
+        set_ups = [
+            SetUp(
+                in_words(each), collection_id=collection.collection_id, chunking=each,
+                only_searches=True,
+            )
+            for each in chunkings
+        ]  # fmt: skip
+        done = _done(services, asked, set_ups, has_consent=True)
+        by_name = {each.name: each for each in experiments.results(asked.set_id).runs}
+        done |= {"worst": worst(by_name[done["runs"][0]["name"]]), "is_used": False}
+        best = next(iter(done["comparisons"]), None)
+        if arguments.use and best and best["difference"] > 0:
+            chunking = by_name[best["second"]].run.set_up.chunking or ChunkSettings()
             begin_reading(services)
-            trials.use(collection_id, advised.chunking)
+            experiments.use_chunks({collection.collection_id: chunking})
             if here().services is None:
                 library.indexing.wait_until_idle()
-        return {**comparison_json(found), "is_used": is_used}
+            done["is_used"] = True
+        return done
 
 
-def _collection_id(services: app.Services, name: str) -> str:
-    every = services.library.collections.all()
+def _collection(services: app.Services, name: str) -> Collection:
+    collections = services.library.collections
     if name:
-        return _id(services, "collection", name)
+        return collections.find(name)
+    every = collections.all()
     if len(every) == 1:
-        return every[0].collection_id
+        return every[0]
     names = ", ".join(f"“{each.name}”" for each in every) or "none yet"
     raise AppError("Choose a collection with --collection.", f"There are: {names}.")
 
 
-def _chunk_lines(done: Row) -> list[str]:
-    width = max(len(row["words"]) for row in done["settings"])
-    lines = [
-        f"{row['words']:<{width}}  {row['found']:,} of {row['questions']:,} found"
-        f"  {row['chunks']:,} chunks{'  (present)' if row['is_present'] else ''}"
-        for row in done["settings"]
-    ]
-    lines += ["", done["advice"], done["worth"]]
+def worst(present: RunScores) -> list[Row]:
+    """The questions that found least with the present settings: missed ones, then late ones."""
+    texts = {each.question_id: each.text for each in present.run.questions}
+    poor = [each for each in present.answers.values() if each.rows and each.rows[0]["rank"] != 1]
+    poor.sort(key=lambda each: (each.measured, -(each.rows[0]["rank"] or DEPTH + 1)))
+    return [{"question": texts[a.question_id], "why": a.text, **a.rows[0]} for a in poor[:_WORST]]
+
+
+def chunk_lines(done: Row) -> list[str]:
+    """What a person is told of compared chunks."""
+    lines = _lines(done)
+    if not any(each["difference"] > 0 for each in done["comparisons"]):
+        lines.append("Keep the present chunks: no others that were tried find more.")
     if done["worst"]:
         lines += ["", "The worst questions:"]
         lines += [f"  {row['question']}: {row['why']}" for row in done["worst"]]

@@ -1,26 +1,39 @@
-"""Answers the questions of a run with its set-up, and measures it. Runs on the caller's thread."""
+"""Answers the questions of a run with its set-up, or searches for what answers them.
+
+Everything is measured. Runs on the caller's thread.
+"""
 
 import os
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 import psutil
 
 from desktop_rag.answer.chat import Chat, user_message
+from desktop_rag.answer.sources.source_finder import EXCERPT_PASSAGES, EXCERPT_TOKENS
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Message, MessageState
-from desktop_rag.core.domain import SourceRules
+from desktop_rag.core.domain import Document, DocumentState, Source, SourceRules
 from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question import SearchScope, Setup
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
+from desktop_rag.features.evaluation.values.found_places import (
+    DEPTH,
+    Place,
+    answer_span,
+    retrieved,
+    why,
+)
 from desktop_rag.features.evaluation.values.run import Memory, Run, RunAnswer, SetQuestion, SetUp
 from desktop_rag.features.evaluation.values.scoring import without_citations
 from desktop_rag.ingest.library import Library
@@ -94,31 +107,38 @@ _SCRATCH = "Scratch"
 OpenScratch = Callable[[Settings], AbstractContextManager["Services"]]
 
 
-@dataclass(frozen=True, slots=True)
-class Answerer:
-    """Answers with one set-up; `server` is the id of its endpoint's process, 0 for unknown."""
+class Answerer(Protocol):
+    """Answers with one set-up."""
 
-    chat: Chat
     setup: Setup
-    server: int
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """All settings in use; keys are none of them."""
-        return asdict(self.setup.settings)
+    figures: Mapping[str, Any]
 
     def answer(self, run: Run, question: SetQuestion, cancel: Event) -> RunAnswer:
         """The answer with all that was measured. InterruptedAnswer and Cancelled as the chat's."""
-        models = self.chat.models
+        ...
+
+
+class Writer:
+    """Has answers written; `server` is the id of the endpoint's process, 0 for unknown."""
+
+    def __init__(self, chat: Chat, setup: Setup, server: int) -> None:
+        self.setup = setup
+        self.figures: Mapping[str, Any] = {}
+        self._chat = chat
+        self._server = server
+
+    def answer(self, run: Run, question: SetQuestion, cancel: Event) -> RunAnswer:
+        """See `Answerer`."""
+        models = self._chat.models
         before = models.tokens_counted()
-        with memory_measured(self.server) as (app, server):
-            message = self.chat.answer_when_free(
+        with memory_measured(self._server) as (app, server):
+            message = self._chat.answer_when_free(
                 user_message(question.text), lambda: self.setup, cancel=cancel
             )
         after = models.tokens_counted()
         used = Usage(after.asked - before.asked, after.answered - before.answered)
         is_counted = bool(used.asked or used.answered)
-        message = message if message.is_excerpts else self.chat.checked(message, cancel)
+        message = message if message.is_excerpts else self._chat.checked(message, cancel)
         grade = self._grade(question, message, cancel)
         if cancel.is_set():
             raise Cancelled
@@ -143,10 +163,83 @@ class Answerer:
         expected = "\nor: ".join(question.expected)
         try:
             said = without_citations(answer.text)
-            return AnswerGrader(self.chat).grade(question.text, expected, said, cancel)
+            return AnswerGrader(self._chat).grade(question.text, expected, said, cancel)
         except AppError:
             # Without a grade the words of the expected answer count.
             return ""
+
+
+class Finder:
+    """Searches for the known places of answers, in the documents of these sources."""
+
+    def __init__(
+        self, chat: Chat, library: Library, setup: Setup, sources: Sequence[Source]
+    ) -> None:
+        self.setup = setup
+        self._chat = chat
+        self._library = library
+        found = (library.documents.all(source_id=source.source_id) for source in sources)
+        self._documents = [each for each in chain.from_iterable(found) if not each.part]
+        self.figures: Mapping[str, Any] = {
+            "chunks": sum(each.chunk_count for each in self._documents)
+        }
+
+    def check(self, questions: Sequence[SetQuestion]) -> None:
+        """AppError when no document here is known to answer any of these."""
+        if not any(document_of(question, self._documents) for question in questions):
+            hint = "Choose another set, or have questions made from the documents."
+            raise AppError("No question is known to be answered by these documents.", hint)
+
+    def answer(self, run: Run, question: SetQuestion, cancel: Event) -> RunAnswer:
+        """See `Answerer`."""
+        if cancel.is_set():
+            raise Cancelled
+        answer = RunAnswer(
+            f"{run.run_id}-{question.question_id}", run.run_id, question.question_id,
+            tr("No document here is known to answer it."), time.time(),
+        )  # fmt: skip
+        document = document_of(question, self._documents)
+        if document is None:
+            return answer
+        began_at = time.monotonic()
+        passages = self._chat.search(
+            question.text, limit=DEPTH, reach=self.setup.reach,
+            retrieval=self.setup.settings.retrieval,
+        )  # fmt: skip
+        seconds = time.monotonic() - began_at
+        place = self._place(question, document)
+        chunks = self._library.documents.chunks(place.document_id)
+        found = retrieved(
+            question, place, passages, chunks, passages=EXCERPT_PASSAGES, tokens=EXCERPT_TOKENS
+        )
+        return replace(
+            answer, text=why(found), seconds=seconds, measured=float(found.is_found),
+            rows=(asdict(found),),
+        )  # fmt: skip
+
+    def _place(self, question: SetQuestion, document: Document) -> Place:
+        if document.state is not DocumentState.SEARCHABLE:
+            return Place()
+        if not question.expected:
+            return Place(document.document_id)
+        text = self._library.documents.text(document.document_id)
+        span = self._library.documents.locate(document.document_id, question.expected[0])
+        span = span or answer_span(text, question.expected[0])
+        if span is None:
+            return Place(document.document_id)
+        return Place(document.document_id, *span, text[slice(*span)])
+
+
+def document_of(question: SetQuestion, documents: Sequence[Document]) -> Document | None:
+    """The document that answers a question, by its path, address or file name."""
+    for source in question.sources:
+        for document in documents:
+            if source in {str(document.path), document.url, document.site_url}:
+                return document
+        named = [each for each in documents if each.path.name == Path(source).name]
+        if len(named) == 1 and Path(source).name == source:
+            return named[0]
+    return None
 
 
 def setup_of(chat: Chat, set_up: SetUp) -> Setup:
@@ -185,35 +278,37 @@ def answering(
     chat: Chat,
     library: Library,
     open_scratch: OpenScratch,
-    set_up: SetUp,
+    run: Run,
     say: Callable[[str], None],
     cancel: Event,
 ) -> Generator[Answerer]:
-    """An answerer for a set-up, over a scratch library where documents have to be indexed.
+    """An answerer for a run, over a scratch library where documents have to be indexed for it.
 
     `say` is called with progress. AppError when the set-up can't be used; Cancelled.
     """
-    setup = setup_of(chat, set_up)
-    server = server_pid(setup.settings.endpoint.base_url)
+    set_up, setup = run.set_up, setup_of(chat, run.set_up)
+    wanted = setup.reach.collection_ids
+    sources = [s for s in library.sources.all() if not wanted or s.collection_id in wanted]
     if not set_up.needs_library:
-        yield Answerer(chat, setup, server)
+        yield _answerer(chat, library, setup, sources, run)
         return
     index = setup.settings.index
     if set_up.embedder:
         index = replace(index, model_folder=set_up.embedder)
-    wanted = setup.reach.collection_ids
-    sources = [s for s in library.sources.all() if not wanted or s.collection_id in wanted]
     folders = [(source.path, source.rules) for source in sources if source.is_on_disk]
     if set_up.documents:
         folders = [(Path(set_up.documents), SourceRules())]
     if not folders:
         hint = "Chunks and embedding can be compared over folders, not over links."
         raise AppError(f"“{set_up.name}” has no folder to index.", hint)
+    own = [each for each in library.collections.all() if each.collection_id in wanted]
     with open_scratch(replace(setup.settings, index=index)) as services:
         scratch = services.library
         collection = scratch.collections.find_or_add(_SCRATCH)
-        if set_up.chunking:
-            scratch.collections.set_chunking(collection.collection_id, set_up.chunking)
+        if len(own) == 1 and own[0].embedder and not set_up.embedder:
+            scratch.collections.set_embedder(collection.collection_id, own[0].embedder)
+        if chunking := set_up.chunking or (own[0].chunking if len(own) == 1 else None):
+            scratch.collections.set_chunking(collection.collection_id, chunking)
         for path, rules in folders:
             scratch.sources.add(path, collection.collection_id, rules)
         while not scratch.indexing.wait_until_idle(_LOOK_S):
@@ -222,4 +317,14 @@ def answering(
                 raise Cancelled
         # All that is in it: collections have other ids there.
         everything = replace(setup, reach=SearchScope(limits=setup.reach.limits))
-        yield Answerer(services.chat, everything, server)
+        yield _answerer(services.chat, scratch, everything, scratch.sources.all(), run)
+
+
+def _answerer(
+    chat: Chat, library: Library, setup: Setup, sources: Sequence[Source], run: Run
+) -> Answerer:
+    if not run.set_up.only_searches:
+        return Writer(chat, setup, server_pid(setup.settings.endpoint.base_url))
+    finder = Finder(chat, library, setup, sources)
+    finder.check(run.questions)
+    return finder

@@ -20,14 +20,12 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.text import sentences, words
 from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
-from desktop_rag.features.evaluation.values.chunk_trial import QuestionOrigin, TrialQuestion
-from desktop_rag.features.evaluation.values.run import SetQuestion
+from desktop_rag.features.evaluation.values.run import FROM_TEXT, PROPOSED, SetQuestion
 from desktop_rag.features.evaluation.values.scoring import without_citations
 from desktop_rag.ingest.library import Library
 
 _LEAST_CHARS = 200
 _TRIES = 3
-PROPOSED = "proposed"
 
 
 def proposals(
@@ -58,6 +56,29 @@ def proposals(
             yield SetQuestion(uuid.uuid4().hex, question, (answer,), (), (PROPOSED,), (place,))
 
 
+USUAL_QUESTIONS = 50
+
+
+def made_questions(
+    library: Library,
+    chat: Chat,
+    count: int,
+    cancel: Event,
+    among: Sequence[Document],
+    *,
+    uses_model: bool,
+) -> Iterator[SetQuestion]:
+    """Up to `count` questions about these documents: of the helper model if it is used and there.
+
+    AppError when its endpoint fails.
+    """
+    searchable = [d for d in among if d.state is DocumentState.SEARCHABLE and not d.part]
+    if uses_model and AnswerGrader(chat).model_name:
+        yield from proposals(library, chat, count, cancel, searchable)
+    elif searchable:
+        yield from text_questions(library, searchable, count, random.Random())
+
+
 _LEAST_WORDS = 6
 _MOST_WORDS = 40
 _LEAST_HEADING_WORDS = 2
@@ -66,13 +87,13 @@ _A_DOCUMENT = 8
 
 def text_questions(
     library: Library, documents: Sequence[Document], count: int, chance: random.Random
-) -> list[TrialQuestion]:
+) -> list[SetQuestion]:
     """Up to `count` questions made without a model: headings, and sentences before others.
 
     They ask for what stands next to them, which shows whether chunks keep together what belongs
     together, but not as people ask. Of as many documents as possible; up to half from headings.
     """
-    found: list[TrialQuestion] = []
+    found: list[SetQuestion] = []
     for document in chance.sample(documents, len(documents)):
         stored = library.documents.stored_text(document.document_id)
         if stored is None:
@@ -84,9 +105,10 @@ def text_questions(
         chosen = headings[: share // 2]
         chosen += others[: share - len(chosen)]
         place = document.url or str(document.path)
-        for text, expected in chosen:
-            made = TrialQuestion(uuid.uuid4().hex, text, place, expected, QuestionOrigin.TEXT)
-            found.append(made)
+        found += [
+            SetQuestion(uuid.uuid4().hex, text, (expected,), (), (FROM_TEXT,), (place,))
+            for text, expected in chosen
+        ]
         if len(found) >= count:
             break
     return found[:count]

@@ -1,16 +1,21 @@
-"""Sets of questions, runs, answers, judgements and measurements, each one row. Any thread."""
+"""Sets of questions, runs, answers and judgements, each one row. Any thread."""
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, TypeVar
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.records import decoded
-from desktop_rag.features.evaluation.values.chunk_trial import ChunkComparison
-from desktop_rag.features.evaluation.values.measurement import Measurement
+from desktop_rag.features.evaluation.values.measurement import (
+    Measurement,
+    of_comparison,
+    runs_of,
+    set_of,
+)
 from desktop_rag.features.evaluation.values.run import Judgement, QuestionSet, Run, RunAnswer
-from desktop_rag.store.contract.database import Connection, Database, Entity
+from desktop_rag.store.contract.database import Connection, Database, Entity, fetched
 
 T = TypeVar("T")
 
@@ -20,12 +25,11 @@ KINDS: Mapping[str, tuple[type[Any], str, str]] = {
     "run": (Run, "run_id", "set_id"),
     "answer": (RunAnswer, "answer_id", "run_id"),
     "judgement": (Judgement, "judgement_id", "set_id"),
-    "comparison": (ChunkComparison, "comparison_id", ""),
 }
+# A kind of earlier versions, whose rows are moved.
+COMPARISON = "comparison"
 _NAMES: Mapping[type[Any], str] = {value: kind for kind, (value, _, _) in KINDS.items()}
-_INSERT = (
-    "INSERT INTO experiments (record_id, kind, owner_id, made_of, number) VALUES (?, ?, ?, ?, ?)"
-)
+_OF = "record_id IN (SELECT unnest(?::VARCHAR[]))"
 _NEXT = "SELECT coalesce(max(number), 0) + 1 FROM experiments"
 _REMOVE = (
     "DELETE FROM experiments WHERE record_id = ? OR owner_id = ? OR owner_id IN"
@@ -33,7 +37,10 @@ _REMOVE = (
     " (CAST(made_of AS JSON)->>'first_run' = ? OR CAST(made_of AS JSON)->>'second_run' = ?))"
     " RETURNING record_id"
 )
-_LISTED = "evaluation_id, kind, name, created_at, seconds, version, settings, results"
+_MEASURED = (
+    "SELECT evaluation_id, kind, name, created_at, seconds, version, settings, results, queries"
+    " FROM evaluations ORDER BY number"
+)
 
 
 class ExperimentStore:
@@ -41,41 +48,56 @@ class ExperimentStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._is_moved = False
 
     def sets(self) -> list[QuestionSet]:
-        """All sets, by name in lower case, then by id."""
-        return sorted(self.all(QuestionSet), key=lambda each: (each.name.lower(), each.set_id))
+        """All sets, those from disk last; by name in lower case, then by id."""
+        key = lambda each: (each.is_measured, each.name.lower(), each.set_id)  # noqa: E731
+        return sorted(self.all(QuestionSet), key=key)
 
     def all(self, value: type[T], owner_id: str = "") -> list[T]:
         """Those of an owner, or all with "", in the order in which they were first stored."""
-        sql = "SELECT made_of FROM experiments WHERE kind = ?"
-        values = [_NAMES[value]]
-        if owner_id:
-            sql += " AND owner_id = ?"
-            values.append(owner_id)
-        with self._database.read() as con:
-            rows = con.execute(f"{sql} ORDER BY number", values).fetchall()
+        return self._read(value, " AND owner_id = ?", owner_id) if owner_id else self._read(value)
+
+    def get(self, value: type[T], record_id: str) -> T | None:
+        """The one with this id; None when it is gone."""
+        return next(iter(self._read(value, " AND record_id = ?", record_id)), None)
+
+    def _read(self, value: type[T], which: str = "", *values: str) -> list[T]:
+        if not self._is_moved:
+            # Who may not write in a shared library leaves it to those who may.
+            with suppress(AppError):
+                self._move_earlier()
+            self._is_moved = True
+        sql = f"SELECT made_of FROM experiments WHERE kind = ?{which} ORDER BY number"
+        rows = fetched(self._database, sql, [_NAMES[value], *values])
         return [decoded(value, json.loads(made_of)) for (made_of,) in rows]
 
-    def put(self, value: object) -> bool:
-        """Store it in place of one with the same id; False when its owner is gone."""
-        kind = _NAMES[type(value)]
-        _, key_field, owner_field = KINDS[kind]
-        key, owner_id = getattr(value, key_field), getattr(value, owner_field or key_field)
-        made_of = json.dumps(asdict(value), ensure_ascii=False)  # pyright: ignore[reportArgumentType]
+    def put(self, *values: object) -> bool:
+        """Store each in place of one with the same id, all or none; False when an owner is gone."""
+        rows = {row[0]: row for row in map(_row, values)}
+        owners = sorted({owner for _, _, owner, _ in rows.values()} - {"", *rows})
 
         def work(con: Connection) -> bool:
-            owner = "SELECT 1 FROM experiments WHERE record_id = ?"
-            if owner_field and not con.execute(owner, [owner_id]).fetchall():
+            found = con.execute(f"SELECT record_id FROM experiments WHERE {_OF}", [owners])
+            if len(found.fetchall()) < len(owners):
                 return False
             known = con.execute(
-                "DELETE FROM experiments WHERE record_id = ? RETURNING number", [key]
+                f"DELETE FROM experiments WHERE {_OF} RETURNING record_id, number", [[*rows]]
             ).fetchall()
-            [(number,)] = known or con.execute(_NEXT).fetchall()
-            con.execute(_INSERT, [key, kind, owner_id if owner_field else "", made_of, number])
+            numbers: dict[str, int] = dict(known)
+            [(following,)] = con.execute(_NEXT).fetchall()
+            for record_id in rows.keys() - numbers.keys():
+                numbers[record_id] = following + [*rows].index(record_id)
+            names = ("record_id", "kind", "owner_id", "made_of")
+            columns: dict[str, Any] = dict(zip(names, map(list, zip(*rows.values(), strict=True)),
+                                               strict=True))  # fmt: skip
+            columns["number"] = [numbers[record_id] for record_id in rows]
+            self._database.insert(con, "experiments", columns)
             return True
 
-        return self._database.write_uncached(work, changes=[Entity("experiment", key)])
+        changes = [Entity("experiment", record_id) for record_id in rows]
+        return self._database.write_uncached(work, changes=changes)
 
     def remove(self, record_id: str) -> None:
         """Remove one with all that belongs to it and is about it; nothing happens without one."""
@@ -87,42 +109,31 @@ class ExperimentStore:
 
         self._database.write_uncached(work, changes=changes)
 
-    def measurements(self, set_name: str = "") -> list[Measurement]:
-        """Those of a set with their queries, or all without; the last one stored first."""
-        if not set_name:
-            return self._measured("ORDER BY number DESC", [], queries="'[]'")
-        return self._measured("WHERE kind || ' ' || name = ? ORDER BY number DESC", [set_name])
+    def keep(self, measured: Measurement) -> None:
+        """Store a measurement permanently, as runs of its set."""
+        of_runs = [value for run, answers in runs_of(measured) for value in (run, *answers)]
+        self.put(set_of(measured), *of_runs)
 
-    def measurement(self, beginning: str) -> Measurement:
-        """The one whose id begins so, with its queries. AppError unless exactly one does."""
-        found = self._measured("WHERE starts_with(evaluation_id, ?)", [beginning])
-        if len(found) != 1:
-            title = f"No run begins with {beginning}."
-            if found:
-                title = f"More than one run begins with {beginning}."
-            raise AppError(title, "List them: desktop-rag eval runs")
-        return found[0]
+    def _move_earlier(self) -> None:
+        """Move what earlier versions stored in other forms; interrupted, it is done again."""
+        sql = "SELECT record_id, made_of FROM experiments WHERE kind = ? ORDER BY number"
+        for key, made_of in fetched(self._database, sql, [COMPARISON]):
+            measured = of_comparison(json.loads(made_of))
+            self._move(measured, Entity("experiment", key), "experiments WHERE record_id = ?")
+        for *plain, settings, results, queries in fetched(self._database, _MEASURED):
+            measured = Measurement(*plain, *map(json.loads, (settings, results, queries)))
+            former = Entity("evaluation", measured.evaluation_id)
+            self._move(measured, former, "evaluations WHERE evaluation_id = ?")
 
-    def add_measurement(self, added: Measurement) -> None:
-        """Store a measurement permanently; it comes back equal."""
-        row = [
-            json.dumps(v, ensure_ascii=False) if isinstance(v, list | dict) else v
-            for v in asdict(added).values()
-        ]
-        places = ", ".join("?" * len(row))
-        number = "(SELECT coalesce(max(number), 0) + 1 FROM evaluations)"
-        self._database.write_uncached(
-            lambda con: con.execute(
-                f"INSERT INTO evaluations ({_LISTED}, queries, number) SELECT {places}, {number}",
-                row,
-            ),
-            changes=[Entity("evaluation", added.evaluation_id)],
-        )
+    def _move(self, measured: Measurement, former: Entity, rows: str) -> None:
+        self.keep(measured)
+        sql = f"DELETE FROM {rows}"
+        self._database.write_uncached(lambda con: con.execute(sql, [former.key]), changes=[former])
 
-    def _measured(
-        self, which: str, values: list[str], queries: str = "queries"
-    ) -> list[Measurement]:
-        with self._database.read() as con:
-            sql = f"SELECT {_LISTED}, {queries} FROM evaluations {which}"
-            rows = con.execute(sql, values).fetchall()
-        return [Measurement(*row[:-3], *map(json.loads, row[-3:])) for row in rows]
+
+def _row(value: object) -> tuple[str, str, str, str]:
+    """The id, kind, owner's id and content of a value."""
+    kind = _NAMES[type(value)]
+    _, key, owner = KINDS[kind]
+    made_of = json.dumps(asdict(value), ensure_ascii=False)  # pyright: ignore[reportArgumentType]
+    return getattr(value, key), kind, getattr(value, owner) if owner else "", made_of

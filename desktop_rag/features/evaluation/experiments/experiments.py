@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Event, Lock
 
@@ -10,20 +10,24 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.core.answer_costs import CostlyError, RunEstimate, estimate
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
 from desktop_rag.features.evaluation.experiments.answerer import setup_of
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
-from desktop_rag.features.evaluation.values.experiment_events import SetsChanged
-from desktop_rag.features.evaluation.values.measurement import app_version, runs_of
+from desktop_rag.features.evaluation.values.measurement import Measurement, app_version
 from desktop_rag.features.evaluation.values.paired_comparison import Agreement, agreement
 from desktop_rag.features.evaluation.values.run import (
+    QUESTIONS,
     RUBRIC,
+    SEARCH,
     Judgement,
     QuestionSet,
     Run,
     RunAnswer,
     RunState,
     SetQuestion,
+    SetsChanged,
     SetUp,
     validated_set,
 )
@@ -34,6 +38,7 @@ from desktop_rag.features.evaluation.values.scoring import (
     scored,
     without_citations,
 )
+from desktop_rag.ingest.library import Library
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +72,10 @@ class ModelJudging:
 class Experiments:
     """Keeps sets, runs and judgements; `run_worker.py` answers."""
 
-    def __init__(self, store: ExperimentStore, chat: Chat) -> None:
+    def __init__(self, store: ExperimentStore, chat: Chat, library: Library) -> None:
         self.store = store
         self._chat = chat
+        self._library = library
         self._grader = AnswerGrader(chat)
         self.publish = chat.changes.publish
         self._changing = Lock()
@@ -77,17 +83,17 @@ class Experiments:
     # --- sets --------------------------------------------------------------------------------
 
     def sets(self) -> list[QuestionSet]:
-        """All sets, by name."""
+        """All sets by name, those from disk last."""
         return self.store.sets()
 
-    def every_set(self) -> list[QuestionSet]:
-        """All sets, and after them those of measurements, without their queries."""
-        names = dict.fromkeys(each.set_name for each in self.store.measurements())
-        return [*self.sets(), *map(_measured, names)]
+    def keep(self, measured: Measurement) -> None:
+        """Store a measurement as runs of its set."""
+        self.store.keep(measured)
+        self.publish(SetsChanged())
 
     def find(self, name: str) -> QuestionSet:
         """The set of this name, ignoring case. AppError when there is none."""
-        every = self.every_set()
+        every = self.sets()
         for each in every:
             if each.name.casefold() == name.strip().casefold():
                 return each
@@ -120,6 +126,13 @@ class Experiments:
             added = (replace(q, question_id=uuid.uuid4().hex) for q in questions)
             return self.change(replace(present, questions=(*present.questions, *added)))
 
+    def put_in(self, name: str, questions: Sequence[SetQuestion]) -> QuestionSet:
+        """Have the set of this name consist of these questions. AppError when it is not valid."""
+        known = [each for each in self.sets() if each.name == name]
+        if not known:
+            return self.add(name, questions)
+        return self.change(replace(known[0], questions=tuple(questions)))
+
     def correct(self, set_id: str, question_id: str, expected: str) -> QuestionSet:
         """Make a person's correction an expected answer. AppError when the set is gone."""
         with self._changing:
@@ -148,22 +161,23 @@ class Experiments:
         self.publish(SetsChanged())
 
     def _get(self, set_id: str) -> QuestionSet:
-        for each in self.sets():
-            if each.set_id == set_id:
-                return each
+        if found := self.store.get(QuestionSet, set_id):
+            return found
         raise AppError("This set of questions is gone.", "Choose another one.")
 
     # --- runs --------------------------------------------------------------------------------
 
     def estimate(self, question_set: QuestionSet, set_ups: Sequence[SetUp]) -> RunEstimate:
         """What asking the set with these set-ups may take. AppError when one can't be used."""
+        setups = [(set_up, setup_of(self._chat, set_up).settings) for set_up in set_ups]
         settings = [
-            self._chat.models.with_prices(setup_of(self._chat, set_up).settings)
-            for set_up in set_ups
+            Settings() if set_up.only_searches else self._chat.models.with_prices(own)
+            for set_up, own in setups
         ]
         known: list[RunAnswer] = []
         for run in self.store.all(Run):
-            known += self.store.all(RunAnswer, run.run_id)
+            if run.kind == QUESTIONS:
+                known += self.store.all(RunAnswer, run.run_id)
         return estimate(len(question_set.questions), settings, known)
 
     def begin(
@@ -186,11 +200,11 @@ class Experiments:
             Run(
                 uuid.uuid4().hex, question_set.set_id, question_set.version, set_up,
                 question_set.questions, time.time(), app_version=app_version(),
+                kind=SEARCH if set_up.only_searches else QUESTIONS,
             )
             for set_up in set_ups
         ]  # fmt: skip
-        for run in runs:
-            self.store.put(run)
+        self.store.put(*runs)
         self.publish(SetsChanged())
         return runs
 
@@ -199,27 +213,39 @@ class Experiments:
 
         The answer under way is given up.
         """
-        for run in self.store.all(Run):
-            if run.run_id == run_id and run.state is not state:
-                is_resumed = state is RunState.WAITING
-                resumed_at = time.time() if is_resumed else run.resumed_at
-                cleared = replace(run, state=state, resumed_at=resumed_at)
-                self.store.put(replace(cleared, error_title="", error_hint=""))
+        run = self.store.get(Run, run_id)
+        if run and run.state is not state:
+            resumed_at = time.time() if state is RunState.WAITING else run.resumed_at
+            cleared = replace(run, state=state, resumed_at=resumed_at)
+            self.store.put(replace(cleared, error_title="", error_hint=""))
         self.publish(SetsChanged())
 
     def results(self, set_id: str) -> SetResults:
         """A set with everything that is known of its runs. AppError when it is gone."""
-        if measured := self.store.measurements(set_id):
-            found = [pair for each in reversed(measured) for pair in runs_of(each)]
-            asked = {q.question_id: q for run, _ in found for q in run.questions}
-            runs = named([scored(run, answers, ()) for run, answers in found])
-            return SetResults(_measured(set_id, tuple(asked.values())), tuple(runs))
         question_set, judgements = self._get(set_id), self.store.all(Judgement, set_id)
         runs = [
             scored(run, self.store.all(RunAnswer, run.run_id), judgements)
             for run in self.store.all(Run, set_id)
         ]
         return SetResults(question_set, tuple(named(runs)), tuple(judgements))
+
+    def use_chunks(self, chunkings: Mapping[str, ChunkSettings]) -> dict[str, ChunkSettings]:
+        """Use chunks for collections by their ids; returns the former ones, to undo that.
+
+        The old chunks answer until the new ones are there. AppError when a collection is gone.
+        """
+        collections = self._library.collections
+        former = {each.collection_id: each.chunking for each in collections.all()}
+        if not chunkings.keys() <= former.keys():
+            raise AppError("This collection is gone.", "Choose another one.")
+        for collection_id, chunking in chunkings.items():
+            collections.set_chunking(collection_id, chunking)
+        return {collection_id: former[collection_id] for collection_id in chunkings}
+
+    def collections_of(self, set_up: SetUp) -> list[str]:
+        """The ids of the collections that a set-up asks."""
+        every = [each.collection_id for each in self._library.collections.all()]
+        return [set_up.collection_id] if set_up.collection_id else every
 
     # --- judging -----------------------------------------------------------------------------
 
@@ -296,8 +322,3 @@ class Experiments:
                     own.append(judgement.preference.value)
                     model.append(said.value)
         return agreement(own, model)
-
-
-def _measured(name: str, questions: tuple[SetQuestion, ...] = ()) -> QuestionSet:
-    """A set of measurements, whose name is its id too."""
-    return QuestionSet(name, name, questions, version=0)

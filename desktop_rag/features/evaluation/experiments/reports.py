@@ -17,7 +17,11 @@ from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.markup.own_words import EXPORTED_REPORT
 from desktop_rag.features.evaluation.values.run import RunAnswer
-from desktop_rag.features.evaluation.values.run_summary import RunSummary, compare_runs, summary
+from desktop_rag.features.evaluation.values.run_summary import (
+    RunSummary,
+    compared_with_first,
+    summary,
+)
 from desktop_rag.features.evaluation.values.scoring import Basis, RunScores, SetResults
 
 _MEGABYTE = 1 << 20
@@ -41,10 +45,7 @@ def report_html(results: SetResults) -> str:
     name = _text(results.question_set.name)
     day = time.strftime("%Y-%m-%d %H:%M")
     runs = tr("{count:,} runs", count=len(results.runs))
-    compared = (
-        compare_runs(results.runs[0], other, results.judgements).in_words()
-        for other in results.runs[1:]
-    )
+    compared = (each.in_words() for each in compared_with_first(results.runs, results.judgements))
     parts = [
         f"<h1>{name}</h1>",
         f'<p class="muted">{_text(runs)} · {day}</p>',

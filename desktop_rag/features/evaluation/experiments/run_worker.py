@@ -8,16 +8,21 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError, Cancelled, InterruptedAnswer, PassingError
 from desktop_rag.features.evaluation.experiments.answerer import Answerer, OpenScratch, answering
-from desktop_rag.features.evaluation.experiments.chunk_trials import ChunkTrials
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
 from desktop_rag.features.evaluation.experiments.experiments import Experiments
-from desktop_rag.features.evaluation.values.experiment_events import RunWentOn, SetsChanged
-from desktop_rag.features.evaluation.values.run import Run, RunAnswer, RunState, SetQuestion
+from desktop_rag.features.evaluation.values.run import (
+    Run,
+    RunAnswer,
+    RunState,
+    RunWentOn,
+    SetQuestion,
+    SetsChanged,
+)
 from desktop_rag.ingest.library import Library
 
 log = logging.getLogger(__name__)
@@ -34,9 +39,8 @@ class RunWorker:
     def __init__(
         self, store: ExperimentStore, chat: Chat, library: Library, open_scratch: OpenScratch
     ) -> None:
-        self.experiments = Experiments(store, chat)
+        self.experiments = Experiments(store, chat, library)
         self._store = store
-        self.chunk_trials = ChunkTrials(store, chat, library, open_scratch)
         self._chat = chat
         self._library = library
         self._open_scratch = open_scratch
@@ -54,7 +58,6 @@ class RunWorker:
         """Give up the answer under way; its question is asked at the next start. Idempotent."""
         self._closing.set()
         self._woken.set()
-        self.chunk_trials.close()
         if self._thread.is_alive():
             self._thread.join()
         self._stop_hearing()
@@ -73,11 +76,12 @@ class RunWorker:
         cancel = _PausedOrClosing(self._closing, lambda: self._is_waiting(run.run_id))
         try:
             with answering(
-                self._chat, self._library, self._open_scratch, run.set_up,
+                self._chat, self._library, self._open_scratch, run,
                 lambda doing: self._tell(run, doing), cancel,
             ) as answerer:  # fmt: skip
                 if not run.settings:
-                    run = replace(run, settings=answerer.settings)
+                    settings = asdict(answerer.setup.settings)
+                    run = replace(run, settings=settings, figures=answerer.figures)
                     self._store.put(run)
                 self._answer_all(run, answerer, cancel)
         except Cancelled:
@@ -119,7 +123,8 @@ class RunWorker:
         self.experiments.publish(SetsChanged())
 
     def _is_waiting(self, run_id: str) -> bool:
-        return any(r.run_id == run_id and r.state is RunState.WAITING for r in self._store.all(Run))
+        run = self._store.get(Run, run_id)
+        return run is not None and run.state is RunState.WAITING
 
     def _tell(self, run: Run, doing: str = "") -> None:
         answered = len(self._store.all(RunAnswer, run.run_id))

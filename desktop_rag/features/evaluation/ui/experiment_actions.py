@@ -18,6 +18,8 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.markup.own_words import EXPORTED_REPORT
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.features.evaluation.experiments.document_questions import (
+    USUAL_QUESTIONS,
+    made_questions,
     proposals,
     questions_of_feedback,
 )
@@ -352,6 +354,18 @@ class ExperimentActions(QObject):
 
         self.said.emit(tr("The model reads passages and proposes questions…"))
         self._bridge.stream(self, propose, hear, finish, self.failed.emit)
+
+    def take_from_text(self, into: QuestionSet | None) -> None:
+        """Make or extend a set by headings and sentences of documents."""
+
+        def make() -> QuestionSet:
+            among = self._library.documents.all()
+            found = made_questions(
+                self._library, self._chat, USUAL_QUESTIONS, Event(), among, uses_model=False
+            )
+            return self._put(into, tr("From my documents"), list(found))
+
+        self._make(make)
 
     def _put(
         self, into: QuestionSet | None, name: str, found: Sequence[SetQuestion]

@@ -31,8 +31,8 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, decimal_in_words, told, tr
+from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.features.evaluation.ui.experiment_actions import ExperimentActions
-from desktop_rag.features.evaluation.ui.run_charts import ChartValues, RunCharts, chart_values
 from desktop_rag.features.evaluation.values.answer_matrix import (
     AnswerFilter,
     AnswerMatrix,
@@ -40,9 +40,15 @@ from desktop_rag.features.evaluation.values.answer_matrix import (
     MatrixRow,
     matrix_of,
 )
-from desktop_rag.features.evaluation.values.experiment_events import RunWentOn, SetsChanged
-from desktop_rag.features.evaluation.values.run import QuestionSet, Run, RunState
-from desktop_rag.features.evaluation.values.run_summary import compare_runs, summary
+from desktop_rag.features.evaluation.values.found_places import in_words
+from desktop_rag.features.evaluation.values.run import (
+    QuestionSet,
+    Run,
+    RunState,
+    RunWentOn,
+    SetsChanged,
+)
+from desktop_rag.features.evaluation.values.run_summary import compared_with_first, summary
 from desktop_rag.features.evaluation.values.scoring import RunScores, SetResults, model_of
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.days import clock_in_words
@@ -75,8 +81,8 @@ class RunList(ItemList):
         """The ids of the chosen runs."""
         return {item.data(_ID_ROLE) for item in self.selectedItems()}
 
-    def show_runs(self, runs: Sequence[RunScores]) -> None:
-        """Show these; the newest two are chosen when there are others than before."""
+    def show_runs(self, runs: Sequence[RunScores], tag: str = "") -> None:
+        """Show these, with the scores of a tag if one is given; two of others are chosen."""
         chosen = self.chosen_ids
         known = {self.item(n).data(_ID_ROLE) for n in range(self.count())}
         if known != {scores.run.run_id for scores in runs}:
@@ -84,7 +90,7 @@ class RunList(ItemList):
         with QSignalBlocker(self):
             self.clear()
             for scores in runs:
-                item = QListWidgetItem(run_in_words(scores), self)
+                item = QListWidgetItem(run_in_words(scores, tag), self)
                 item.setData(_ID_ROLE, scores.run.run_id)
                 item.setToolTip(plain_tooltip(_details(scores)))
                 item.setSelected(scores.run.run_id in chosen)
@@ -99,15 +105,25 @@ def _set_in_words(question_set: QuestionSet) -> str:
     return f"{name} · {count}"
 
 
-def run_in_words(scores: RunScores) -> str:
-    """`small · done · 40 of 40 · score 75 % · 1.2 s`."""
+def run_in_words(scores: RunScores, tag: str = "") -> str:
+    """`small · done · 40 of 40 · score 75 % · preferred 60 % · 1.2 s`, the score of a tag."""
     run, figures = scores.run, summary(scores)
-    answered = tr("{done:,} of {total:,}", done=figures.answered, total=figures.questions)
-    score = "" if figures.score is None else tr("score {share:.0f} %", share=100 * figures.score)
-    seconds = "" if figures.seconds is None else f"{decimal_in_words(figures.seconds, 1)} s"
-    cost = "" if figures.cost is None else tr("cost {cost:,.4g}", cost=figures.cost)
-    parts = (one_line(scores.name), _STATES[run.state], answered, score, seconds, cost,
-             one_line(told(run.error_title)))  # fmt: skip
+    score, won, backed = scores.mean(tag), figures.preferred, figures.supported
+    known = (
+        "" if score is None else tr("score {share:.0f} %", share=100 * score),
+        "" if won is None else tr("preferred {share:.0f} %", share=100 * won),
+        "" if backed is None else tr("backed by sources {share:.0f} %", share=100 * backed),
+    )
+    only_quotes = figures.supported is None and figures.excerpts > 0
+    chunks = tr("{count:,} chunks", count=run.figures["chunks"]) if "chunks" in run.figures else ""
+    parts = (
+        one_line(scores.name), _STATES[run.state],
+        tr("{done:,} of {total:,}", done=figures.answered, total=figures.questions), *known,
+        tr("only quotes") if only_quotes else "", chunks,
+        "" if figures.seconds is None else f"{decimal_in_words(figures.seconds, 1)} s",
+        "" if figures.cost is None else tr("cost {cost:,.4g}", cost=figures.cost),
+        one_line(told(run.error_title)),
+    )  # fmt: skip
     return " · ".join(part for part in parts if part)
 
 
@@ -316,7 +332,6 @@ class _Shown:
     sets: Sequence[QuestionSet]
     results: SetResults | None
     matrix: AnswerMatrix
-    charts: ChartValues
 
 
 class ExperimentsPage(QWidget):
@@ -328,14 +343,15 @@ class ExperimentsPage(QWidget):
         self.setProperty("kind", "page")
         self._bridge = bridge
         self._actions = actions
-        self._shown = _Shown((), None, _EMPTY, ChartValues((), {}))
+        self._shown = _Shown((), None, _EMPTY)
         self._wanted_id = ""
         self._job: Job | None = None
         self._is_stale = False
+        # The chunks of collections before others were used.
+        self._former: dict[str, ChunkSettings] = {}
         self._make_controls(theme)
         self._model = MatrixModel(self)
         self._matrix = MatrixView(theme, self._model)
-        self._charts = RunCharts(theme)
         self._build()
         self._connect()
 
@@ -357,6 +373,9 @@ class ExperimentsPage(QWidget):
         self._runs = RunList()
         self._pause = TextButton(tr("Pause"), then=self._on_pause_clicked)
         self._remove = TextButton(tr("Remove"), then=self._on_remove_clicked)
+        self._use = TextButton(tr("Use these chunks"), then=self._on_use_clicked)
+        self._undo = TextButton(tr("Undo"), then=self._on_undo_clicked)
+        self._undo.hide()
         self._judge = TextButton(tr("Judge blind…"), then=self._on_judge_clicked)
         self._let_judge = TextButton(tr("Let the model judge"), then=self._on_let_judge_clicked)
         self._report = TextButton(tr("Report…"), then=self._on_report_clicked)
@@ -385,6 +404,7 @@ class ExperimentsPage(QWidget):
             (tr("From answers I judged or rewrote"), actions.add_from_chats),
             (tr("From a file…"), actions.add_from_file),
             (tr("Proposed from my documents"), actions.propose),
+            (tr("Headings and sentences of my documents"), actions.take_from_text),
         ):
             menu.addAction(words).triggered.connect(lambda _=False, a=act: a(into()))
         return menu
@@ -401,13 +421,10 @@ class ExperimentsPage(QWidget):
         column.addWidget(self._body, 1)
         column.addStretch(0)  # keeps the words at the top while there is no set
         column.addWidget(self._said)
-        band = horizontal(
-            (vertical((self._runs, 1), horizontal(self._pause, self._remove, Stretch())), 2),
-            (self._charts, 3),
-        )
         vertical(
             _row(self._sets, self._edit, self._more, self._delete, self._ask),
-            band,
+            self._runs,
+            _row(self._pause, self._remove, self._use, self._undo),
             self._compared,
             _row(self._filter, self._tag, self._beside, self._judge, self._let_judge, self._report),
             (self._matrix, 1),
@@ -428,7 +445,7 @@ class ExperimentsPage(QWidget):
         self._ask.clicked.connect(lambda: self._with_set(self._actions.ask))
         self._runs.itemSelectionChanged.connect(self._on_runs_chosen)
         self._filter.activated.connect(self._show_matrix)
-        self._tag.activated.connect(self._show_matrix)
+        self._tag.activated.connect(self._on_tag_chosen)
         self._matrix.opened.connect(self._on_row_opened)
         self._actions.said.connect(self._say)
         self._actions.failed.connect(self._on_failed)
@@ -461,13 +478,13 @@ class ExperimentsPage(QWidget):
 
     def _read(self, wanted: str) -> _Shown:
         experiments = self._actions.experiments
-        sets = experiments.every_set()
+        sets = experiments.sets()
         chosen = next((s for s in sets if s.set_id == wanted), sets[0] if sets else None)
         if chosen is None:
-            return _Shown(sets, None, _EMPTY, ChartValues((), {}))
+            return _Shown(sets, None, _EMPTY)
         results = experiments.results(chosen.set_id)
         matrix = matrix_of(results.question_set.questions, results.runs)
-        return _Shown(sets, results, matrix, chart_values(results.runs))
+        return _Shown(sets, results, matrix)
 
     def _show(self, shown: _Shown) -> None:
         self._job = None
@@ -482,10 +499,8 @@ class ExperimentsPage(QWidget):
                 ids = [each.set_id for each in shown.sets]
                 self._sets.setCurrentIndex(ids.index(results.question_set.set_id))
             self._show_tags(results.question_set.tags)
-            self._runs.show_runs(results.runs)
+            self._on_tag_chosen()
             self._on_runs_chosen()
-            self._charts.show_values(shown.charts)
-            self._show_matrix()
         if self._is_stale:
             self._is_stale = False
             self._refresh()
@@ -517,9 +532,11 @@ class ExperimentsPage(QWidget):
         self._pause.setText(tr("Pause") if is_waiting or not can_resume else tr("Resume"))
         self._pause.setEnabled(is_waiting or can_resume)
         is_own = bool(self._chosen_set and not self._chosen_set.is_measured)
-        for button in (self._edit, self._more, self._delete):
+        for button in (self._edit, self._more):
             button.setEnabled(is_own)
-        self._remove.setEnabled(is_own and bool(chosen))
+        self._remove.setEnabled(bool(chosen))
+        self._use.setVisible(any(run.set_up.chunking for run in chosen))
+        self._use.setEnabled(len(chosen) == 1)
         self._judge.setEnabled(is_own and len(chosen) in {1, _PAIR})
         self._let_judge.setEnabled(is_own and len(chosen) == _PAIR)
         for button in (self._report, self._beside):
@@ -535,10 +552,17 @@ class ExperimentsPage(QWidget):
             return tr("This set has no questions yet. “Edit…” and “Add questions” give it some.")
         if not results.runs:
             return tr("Press “Ask…” to have the questions answered.")
-        if len(chosen) != _PAIR:
-            return tr("Choose two runs to compare them.") if len(results.runs) > 1 else ""
-        first, second = (s for s in results.runs if s.run.run_id in chosen)
-        return compare_runs(first, second, results.judgements).in_words()
+        if len(chosen) < _PAIR:
+            return tr("Choose two runs or more to compare them.") if len(results.runs) > 1 else ""
+        runs = [scores for scores in results.runs if scores.run.run_id in chosen]
+        found = compared_with_first(runs, results.judgements)
+        return "\n".join(each.in_words() for each in found)
+
+    @Slot()
+    def _on_tag_chosen(self) -> None:
+        if results := self._shown.results:
+            self._runs.show_runs(results.runs, self._tag.currentData() or "")
+        self._show_matrix()
 
     @Slot()
     def _show_matrix(self) -> None:
@@ -583,6 +607,39 @@ class ExperimentsPage(QWidget):
         results, ids = self._shown.results, self._runs.chosen_ids
         if results:
             self._actions.remove_runs([s for s in results.runs if s.run.run_id in ids])
+
+    @Slot()
+    def _on_use_clicked(self) -> None:
+        experiments = self._actions.experiments
+        [set_up] = (run.set_up for run in self._chosen_runs)
+        if chunking := set_up.chunking:
+            words = tr("“{name}” is used. The old chunks answer until the new ones are there.",
+                       name=in_words(chunking))  # fmt: skip
+            self._put_to_use(
+                lambda: experiments.use_chunks(
+                    dict.fromkeys(experiments.collections_of(set_up), chunking)
+                ),
+                words,
+            )
+
+    @Slot()
+    def _on_undo_clicked(self) -> None:
+        former, words = self._former, tr("The chunks are as they were.")
+        self._put_to_use(
+            lambda: self._actions.experiments.use_chunks(former), words, can_undo=False
+        )
+
+    def _put_to_use(
+        self, work: Callable[[], dict[str, ChunkSettings]], words: str, *, can_undo: bool = True
+    ) -> None:
+        """Use chunks; `work` returns the former ones."""
+
+        def finish(former: dict[str, ChunkSettings]) -> None:
+            self._former = former
+            self._undo.setVisible(can_undo)
+            self._say(words)
+
+        self._bridge.run(self, work, finish, self._on_failed)
 
     @Slot()
     def _on_judge_clicked(self) -> None:

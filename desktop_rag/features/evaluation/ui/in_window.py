@@ -21,16 +21,25 @@ def join(app: "WindowApp") -> None:
     """Add the page, which is imported when it is first shown."""
 
     def page() -> "QWidget":
+        from PySide6.QtCore import Qt
+        from PySide6.QtWidgets import QFrame, QScrollArea
+
         from desktop_rag.features.evaluation.services import EvaluationServices
-        from desktop_rag.features.evaluation.ui.my_questions_page import MyQuestionsPage
+        from desktop_rag.features.evaluation.ui.experiment_actions import ExperimentActions
+        from desktop_rag.features.evaluation.ui.experiments_page import ExperimentsPage
 
         services = app.services
-        worker = services.wing(EvaluationServices).worker
-        made = MyQuestionsPage(
-            app.bridge, worker, services.library, services.chat, app.theme, app.window
+        experiments = services.wing(EvaluationServices).worker.experiments
+        actions = ExperimentActions(
+            app.bridge, experiments, services.library, services.chat, app.theme, app.window
         )
-        made.endpoint_requested.connect(app.window.settings_page.add_endpoint)
-        return made
+        actions.endpoint_requested.connect(app.window.settings_page.add_endpoint)
+        # In a small window it is scrolled, so that the table of answers keeps its height.
+        scrolled = QScrollArea(widgetResizable=True)
+        scrolled.setFrameShape(QFrame.Shape.NoFrame)
+        scrolled.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scrolled.setWidget(ExperimentsPage(app.bridge, actions, app.theme))
+        return scrolled
 
     part = Part(ADVANCED, tr("Compare models"), page, _SETTINGS, _WORDS)
     app.window.pages.add_settings_part(part)

@@ -11,7 +11,7 @@ from desktop_rag.core.answer_costs import RunEstimate
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import RetrievalSettings, Room
-from desktop_rag.features.evaluation.values.chunk_advice import CHUNKINGS, in_words
+from desktop_rag.features.evaluation.values.found_places import CHUNKINGS, in_words
 from desktop_rag.features.evaluation.values.run import SetUp
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
@@ -80,12 +80,10 @@ class SetUpDialog(QDialog):
         self._set_ups = [*begun] or [SetUp(choices.usual)]
         self._list = ItemList(tr("Set-ups"))
         self._list.setFixedHeight(_LIST_PX)
-        self._add = TextButton(tr("Another set-up"), then=self._on_add_clicked)
-        self._remove = TextButton(tr("Remove"), then=self._on_remove_clicked)
+        self._make_buttons()
         self._name = QLineEdit()
         usual = tr("As usual")
         answering = tr("As usual ({model})", model=choices.usual)
-        self._add_endpoint = TextButton(tr("Add endpoint"), then=self._on_add_endpoint_clicked)
         every = (tr("All documents"), "")
         names = text_of(RetrievalSettings, "room").choices
         rooms = [(word, Room(value)) for value, word in names.items()]
@@ -103,14 +101,24 @@ class SetUpDialog(QDialog):
         self._instructions.setFixedHeight(_LINES_PX)
         self._no_model = PlainLabel(_NO_MODEL, tone="warning", scale="small", wrap=True)
         self._said = PlainLabel(tone="muted", wrap=True)
-        self._start = TextButton(tr("Ask"), kind="primary", then=self._on_start_clicked)
-        self._cancel = TextButton(tr("Cancel"), then=self.reject)
         self._build()
         # As high as all of it, and no higher than the window under it.
         room_px = max(_LEAST_PX, parent.window().height())
         self.resize(_WIDTH_PX, min(self.sizeHint().height(), room_px))
         self._connect()
         self._fill(0)
+
+    def _make_buttons(self) -> None:
+        self._compared = _choice(
+            tr("What is compared"),
+            [(tr("Answers"), False), (tr("Search alone, which writes no answers"), True)],
+        )
+        self._add = TextButton(tr("Another set-up"), then=self._on_add_clicked)
+        self._chunks = TextButton(tr("Compare chunks"), then=self._on_chunks_clicked)
+        self._remove = TextButton(tr("Remove"), then=self._on_remove_clicked)
+        self._add_endpoint = TextButton(tr("Add endpoint"), then=self._on_add_endpoint_clicked)
+        self._start = TextButton(tr("Ask"), kind="primary", then=self._on_start_clicked)
+        self._cancel = TextButton(tr("Cancel"), then=self.reject)
 
     def _build(self) -> None:
         section = SettingsSection(tr("Set-up"))
@@ -123,8 +131,9 @@ class SetUpDialog(QDialog):
         section.add_note(self._no_model)
         vertical(
             PlainLabel(_INTRO, tone="muted", wrap=True),
+            self._compared,
             self._list,
-            horizontal(self._add, self._remove, Stretch()),
+            horizontal(self._add, self._remove, self._chunks, Stretch()),
             (ContentScroll(section), 1),
             horizontal((self._said, 1), self._cancel, self._start),
             on=self,
@@ -135,6 +144,7 @@ class SetUpDialog(QDialog):
 
     def _connect(self) -> None:
         self._list.currentRowChanged.connect(self._on_chosen)
+        self._compared.activated.connect(self._on_compared_chosen)
         self._name.textEdited.connect(self._on_edited)
         self._instructions.textChanged.connect(self._on_edited)
         for field in self._fields.values():
@@ -159,7 +169,16 @@ class SetUpDialog(QDialog):
         with QSignalBlocker(self._instructions):
             self._instructions.setPlainText(chosen.instructions)
         self._name.setText(chosen.name)
+        self._compared.setCurrentIndex(self._compared.findData(chosen.only_searches))
         self._warn()
+
+    @Slot()
+    def _on_compared_chosen(self) -> None:
+        """All set-ups have the same measured: an answer can't be compared with a search."""
+        is_search = self._compared.currentData()
+        self._set_ups = [replace(each, only_searches=is_search) for each in self._set_ups]
+        self._warn()
+        self._look_up()
 
     @Slot()
     def _on_edited(self) -> None:
@@ -181,8 +200,8 @@ class SetUpDialog(QDialog):
     def _warn(self) -> None:
         """Warn of instructions that no model reads."""
         chosen = self._set_ups[max(0, self._list.currentRow())]
-        is_idle = chosen.instructions.strip() and not self._offered.asks_model(chosen)
-        self._no_model.setVisible(bool(is_idle))
+        asks_model = self._offered.asks_model(chosen) and not chosen.only_searches
+        self._no_model.setVisible(bool(chosen.instructions.strip()) and not asks_model)
 
     @Slot()
     def _on_add_clicked(self) -> None:
@@ -190,6 +209,14 @@ class SetUpDialog(QDialog):
         name = tr("Set-up {number}", number=len(self._set_ups) + 1)
         self._set_ups.append(replace(before, name=name))
         self._fill(len(self._set_ups) - 1)
+
+    @Slot()
+    def _on_chunks_clicked(self) -> None:
+        """The chosen set-up beside the usual chunk settings, all of which only search."""
+        chosen = replace(self._set_ups[max(0, self._list.currentRow())], only_searches=True)
+        others = (replace(chosen, name=in_words(each), chunking=each) for each in CHUNKINGS)
+        self._set_ups = [chosen, *others][:_MOST_SET_UPS]
+        self._fill(0)
 
     @Slot()
     def _on_add_endpoint_clicked(self) -> None:

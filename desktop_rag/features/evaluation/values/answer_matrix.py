@@ -36,7 +36,7 @@ class AnswerFilter(StrEnum):
             AnswerFilter.WORSE: tr("Worse than in the first run"),
             AnswerFilter.FAILED: tr("Failed"),
             AnswerFilter.UNSUPPORTED: tr("With unsupported sentences"),
-            AnswerFilter.UNANSWERED: tr("Without sources"),
+            AnswerFilter.UNANSWERED: tr("Without sources, or not found"),
         }[self]
 
 
@@ -121,7 +121,7 @@ def _foot(answer: RunAnswer) -> str:
     counts = {v: sum(claim.verdict is v for claim in answer.claims) for v in Verdict}
     badges = " ".join(f"{SIGNS[v][0]} {n}" for v, n in counts.items() if n)
     cited = len({(s.path, s.url) for s in answer.sources if s.is_cited})
-    sources = count_of(cited, tr("source"), tr("sources"))
+    sources = "" if answer.rows else count_of(cited, tr("source"), tr("sources"))
     return " · ".join(
         part for part in (badges, sources, f"{decimal_in_words(answer.seconds, 1)} s") if part
     )

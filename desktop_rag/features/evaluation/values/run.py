@@ -15,6 +15,10 @@ from desktop_rag.core.settings import Room
 LONGEST_NAME = 120
 LONGEST_QUESTION = 4_000
 MOST_QUESTIONS = 2_000
+# The kind of a run that answers a set, and of one that only searches for the known places.
+QUESTIONS, SEARCH = "questions", "search"
+# Tags of questions that a model proposed, and that were made from headings and sentences.
+PROPOSED, FROM_TEXT = "proposed", "from-text"
 # The rubric of a judging model, unless the person writes another.
 RUBRIC = (
     "Better is what answers the question that was asked, correctly and completely, says no more"
@@ -56,7 +60,7 @@ class QuestionSet:
 
     @property
     def is_measured(self) -> bool:
-        """True for a set of measurements, which nobody edits, asks or judges."""
+        """True for a set from disk, which nobody edits, asks or judges here."""
         return not self.version
 
     @property
@@ -114,7 +118,8 @@ class SetUp:
     `lexical_weight` is that of the fusion, from meaning (0) to words (1); -1 leaves it.
     `instructions` replace those of the assistant. With `chunking` or `embedder`, the folder or
     address of a model, the documents are indexed into a scratch library for the run, as are
-    `documents`, a folder that is asked in place of the person's library.
+    `documents`, a folder that is asked in place of the person's library. One that `only_searches`
+    has no answers written: a question counts by whether the passages for one hold its known place.
     """
 
     name: str
@@ -128,6 +133,7 @@ class SetUp:
     chunking: ChunkSettings | None = None
     embedder: str = ""
     documents: str = ""
+    only_searches: bool = False
 
     @property
     def needs_library(self) -> bool:
@@ -149,7 +155,8 @@ class Run:
     """The questions of a version of a set with a set-up.
 
     `settings` are all that were in use, without keys. A failed run could not begin or go on, as
-    its error says. What failed before `resumed_at` is asked again.
+    its error says. What failed before `resumed_at` is asked again. `kind` is what was measured, and
+    `figures` what is known of the whole beyond its answers.
     """
 
     run_id: str
@@ -164,6 +171,8 @@ class Run:
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     error_title: str = ""
     error_hint: str = ""
+    kind: str = QUESTIONS
+    figures: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +190,7 @@ class RunAnswer:
     `seconds` are from the question to the finished answer, `cost` is in the currency of the prices
     that the person entered, -1 where there are none. `grade` is a model's comparison with the
     expected answer, "" for none. `server` is the memory of a model server on this computer.
-    `measured` is the score of a measurement, from 0 to 1, -1 for an answer.
+    `measured` is the score of a measurement, from 0 to 1, -1 for an answer; `rows` are all it told.
     """
 
     answer_id: str
@@ -204,6 +213,7 @@ class RunAnswer:
     error_title: str = ""
     error_hint: str = ""
     measured: float = -1.0
+    rows: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def has_failed(self) -> bool:
@@ -212,8 +222,9 @@ class RunAnswer:
 
     @property
     def is_unanswered(self) -> bool:
-        """True when an answer rests on no document."""
-        return not self.has_failed and not self.sources
+        """True when an answer rests on no document, or what was measured was not there."""
+        is_missing = not self.measured or (self.measured < 0 and not self.sources)
+        return not self.has_failed and is_missing
 
     @property
     def unsupported(self) -> int:
@@ -273,3 +284,19 @@ class Judgement:
         if (self.first_run, self.second_run) == (second, first) and self.preference:
             return TURNED[self.preference]
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class SetsChanged:
+    """A set, a run or a judgement was added, changed or removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunWentOn:
+    """A run has another answer, or is `doing` something else; "" for asking."""
+
+    run_id: str
+    set_id: str
+    answered: int
+    total: int
+    doing: str = ""

@@ -3,12 +3,13 @@
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from desktop_rag.core.language.translation import tr
+from desktop_rag.features.evaluation.values.found_places import worth
 from desktop_rag.features.evaluation.values.paired_comparison import Outcome, PairedComparison
-from desktop_rag.features.evaluation.values.run import Judgement, RunAnswer, SetQuestion
+from desktop_rag.features.evaluation.values.run import SEARCH, Judgement, RunAnswer, SetQuestion
 from desktop_rag.features.evaluation.values.scoring import (
     RunScores,
     backed,
@@ -114,7 +115,9 @@ class RunComparison:
     any, nothing was judged, and `paired` compares how much of the answers is backed by sources.
     Of the questions that don't count, `failed` have no finished answer in a run, `open` are not
     answered in both yet, `excerpts` have an answer that no model wrote and no score in both, and of
-    the others nothing is known in both.
+    the others nothing is known in both. The chance allows for so many runs `tried` beside the
+    first: the best of five beats it by luck more often than a single other one. `worth` says what
+    the questions of a search can show.
     """
 
     first: str
@@ -125,6 +128,8 @@ class RunComparison:
     failed: int
     open: int
     excerpts: int
+    tried: int = 1
+    worth: str = ""
 
     @property
     def outcome(self) -> Outcome:
@@ -133,7 +138,11 @@ class RunComparison:
 
     def in_words(self) -> str:
         """The verdict, what it rests on, and what it leaves out, so that the numbers add up."""
-        said = [*(self._judged() if self.bases else self._not_judged()), self._left_out()]
+        said = [
+            *(self._judged() if self.bases else self._not_judged()),
+            self._left_out(),
+            self.worth,
+        ]
         return " ".join(sentence for sentence in said if sentence)
 
     def _judged(self) -> Iterator[str]:
@@ -142,6 +151,8 @@ class RunComparison:
         if len(self.bases) == 1:
             [(basis, _)] = self.bases
         yield tr("It rests on {basis}.", basis=basis)
+        if self.tried > 1 and self.paired.chance < 1:
+            yield tr("The chance allows for {count:,} that were tried.", count=self.tried)
 
     def _not_judged(self) -> Iterator[str]:
         yield tr("Nothing was judged yet, so neither is called better.")
@@ -182,10 +193,19 @@ class RunComparison:
         }
 
 
+def compared_with_first(
+    runs: Sequence[RunScores], judgements: Sequence[Judgement]
+) -> list[RunComparison]:
+    """The first of these runs beside each other one, the best of them first."""
+    others = runs[1:]
+    found = [compare_runs(runs[0], other, judgements, len(others)) for other in others]
+    return sorted(found, key=lambda each: -each.paired.difference)
+
+
 def compare_runs(
-    first: RunScores, second: RunScores, judgements: Sequence[Judgement]
+    first: RunScores, second: RunScores, judgements: Sequence[Judgement], tried: int = 1
 ) -> RunComparison:
-    """Compare two runs over the questions that both answered."""
+    """Compare two runs over the questions that both answered; `tried` as in RunComparison."""
     found = differences(first, second, judgements)
     bases = Counter(each.basis for each in found)
     asked = {q.question_id for scores in (first, second) for q in scores.run.questions}
@@ -200,7 +220,9 @@ def compare_runs(
     answered = [pair for pair in answers if all(a and not a.has_failed for a in pair)]
     excerpts = sum(any(a and a.is_excerpts for a in pair) for pair in answered)
     paired = compared(found) if found else backed(first, second)
+    paired = replace(paired, chance=min(1.0, tried * paired.chance))
     named = tuple((basis.in_words(), count) for basis, count in bases.most_common())
     return RunComparison(
-        first.name, second.name, paired, named, len(asked), failed, is_open, excerpts
-    )
+        first.name, second.name, paired, named, len(asked), failed, is_open, excerpts, tried,
+        worth(first.run.questions) if first.run.kind == SEARCH else "",
+    )  # fmt: skip

@@ -15,6 +15,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.text import words
 from desktop_rag.features.evaluation.values.paired_comparison import PairedComparison, compare
 from desktop_rag.features.evaluation.values.run import (
+    SEARCH,
     Judgement,
     Preference,
     QuestionSet,
@@ -103,9 +104,10 @@ class RunScores:
         scores = self.scores.get(question_id, {})
         return next((scores[basis] for basis in Basis if basis in scores), None)
 
-    def mean(self) -> float | None:
-        """The mean of the best scores; None without any."""
-        found = [s for s in map(self.best, self.scores) if s is not None]
+    def mean(self, tag: str = "") -> float | None:
+        """The mean of the best scores, of all questions or those with a tag; None without any."""
+        asked = [q.question_id for q in self.run.questions if tag in q.tags] if tag else self.scores
+        found = [s for s in map(self.best, asked) if s is not None]
         return sum(found) / len(found) if found else None
 
 
@@ -122,7 +124,7 @@ def scored(run: Run, answers: Iterable[RunAnswer], judgements: Sequence[Judgemen
     for question_id, answer in by_question.items():
         own = [j for j in ratings if j.question_id == question_id]
         question = questions.get(question_id)
-        expected = question.expected if question else ()
+        expected = question.expected if question and run.kind != SEARCH else ()
         scores[question_id] = _scores(answer, expected, own)
     chosen = _preferences(run.run_id, judgements)
     return RunScores(run, by_question, scores, run.set_up.name, chosen)

@@ -1,11 +1,11 @@
-"""Stored measurements are compared as runs of questions are."""
+"""Measurements are compared as runs of questions are."""
 
 from typing import Any
 
 import pytest
 
 from desktop_rag.features.evaluation.values.answer_matrix import matrix_of
-from desktop_rag.features.evaluation.values.measurement import Measurement, runs_of
+from desktop_rag.features.evaluation.values.measurement import Measurement, runs_of, set_of
 from desktop_rag.features.evaluation.values.paired_comparison import Outcome
 from desktop_rag.features.evaluation.values.run_summary import compare_runs, summary
 from desktop_rag.features.evaluation.values.scoring import RunScores, named, scored
@@ -30,7 +30,8 @@ def test_modes_of_a_search_are_compared_query_by_query() -> None:
         ranked("hybrid", n, 1.0) for n in range(9)
     ]
     dense, hybrid = measured("retrieval", *rows)
-    assert (dense.name, hybrid.name, dense.run.run_id) == ("dense", "hybrid", "abc-dense")
+    assert (dense.name, hybrid.name) == ("dense", "hybrid")
+    assert dense.run.run_id != hybrid.run.run_id
     told = compare_runs(dense, hybrid, ())
     assert told.outcome is Outcome.BETTER
     assert told.in_words().endswith("It rests on the known answers of the set.")
@@ -68,3 +69,15 @@ def test_a_sentence_asked_of_several_draws_has_the_mean_of_them() -> None:
     right = {"examples": 1, "text": "x", "expected": "a", "intent": "a"}
     [scores] = measured("rails", right, right | {"intent": "b"})
     assert (scores.name, scores.mean(), len(scores.run.questions)) == ("1 examples", 0.5, 1)
+
+
+def test_all_that_a_measure_told_stays_with_its_runs() -> None:
+    rows = [ranked("dense", 1, 0.5), ranked("dense", 1, 1.0)]
+    figures = [{"mode": "dense", "ndcg@10": 0.75, "mrr": float("nan")}]
+    kept = Measurement("abc", "retrieval", "harbour", 9.0, 1.5, "1", {"k": 5}, figures, rows)
+    [(run, [answer])] = runs_of(kept)
+    assert run.figures == {"mode": "dense", "ndcg@10": 0.75, "mrr": None}
+    assert run.settings == {"k": 5, "seconds": 1.5}
+    assert (run.set_id, run.made_at, run.app_version) == (set_of(kept).set_id, 9.0, "1")
+    assert list(answer.rows) == rows
+    assert runs_of(kept) == runs_of(kept), "it has the same ids each time"

@@ -14,14 +14,6 @@ from desktop_rag.core.conversation import MessageState, SourceRef
 from desktop_rag.core.parsed import Anchor, ChunkSettings
 from desktop_rag.core.settings import Room
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
-from desktop_rag.features.evaluation.values.chunk_trial import (
-    ChunkComparison,
-    ChunkTrial,
-    MissReason,
-    QuestionOrigin,
-    Retrieved,
-    TrialQuestion,
-)
 from desktop_rag.features.evaluation.values.run import (
     Judgement,
     Memory,
@@ -41,7 +33,20 @@ UP = SetUp(
     "B", "a", "http://x/v1", "m", "c", Room.FAST, 0.25, "Short.", ChunkSettings("words"), "/m"
 )
 RUN = Run(
-    "r", "s", 3, UP, SET.questions, 5.0, RunState.PAUSED, 4.5, "1", {"a": [1, None]}, "T", "H"
+    "r",
+    "s",
+    3,
+    UP,
+    SET.questions,
+    5.0,
+    RunState.PAUSED,
+    4.5,
+    "1",
+    {"a": [1, None]},
+    "T",
+    "H",
+    "search",
+    {"chunks": 7},
 )
 SOURCE = SourceRef(
     1, "d", "/docs/a.md", "A", Anchor(page=3), "Lit at dusk.", 0.5, "dusk", 7, 11, is_cited=True,
@@ -56,15 +61,9 @@ CLAIM = Claim(
 )  # fmt: skip
 ANSWER = RunAnswer(
     "x", "r", "q", "At dusk [1].", 9.0, MessageState.FAILED, "m", True, 1.5, (SOURCE,), (CLAIM,),
-    10, 20, 0.5, Memory(3, 2), Memory(5, 4), "partly", "T", "H",
+    10, 20, 0.5, Memory(3, 2), Memory(5, 4), "partly", "T", "H", 0.25, ({"rank": 1},),
 )  # fmt: skip
 JUDGEMENT = Judgement("j", "s", "q", "r", 8.0, "r2", Preference.SAME, 0, "Alike", "judge")
-
-COMPARISON = ChunkComparison(
-    "k", "c", "Sea", 8.0, (TrialQuestion("q", "Wann?", "/a.md", "At dusk.", QuestionOrigin.TEXT),),
-    (ChunkTrial(ChunkSettings(), 7, (Retrieved("q", False, 14, MissReason.SPLIT, 2, 0.5, "B"),)),),
-    3, 8, 2400,
-)  # fmt: skip
 
 
 @pytest.fixture
@@ -125,13 +124,10 @@ def test_a_set_goes_with_everything(store: ExperimentStore) -> None:
     assert (store.all(Run), store.all(RunAnswer, "r"), store.all(Judgement, "s")) == ([], [], [])
 
 
-def test_comparisons_of_chunks_stand_alone(store: ExperimentStore) -> None:
-    filled(store)
-    store.put(COMPARISON)
-    store.put(replace(COMPARISON, made_at=9.0))
-    assert store.all(ChunkComparison) == [replace(COMPARISON, made_at=9.0)]
-    store.remove("s")
-    assert len(store.all(ChunkComparison)) == 1
-    store.remove("k")
-    store.remove("k")
-    assert store.all(ChunkComparison) == []
+def test_several_are_stored_together_or_not_at_all(store: ExperimentStore) -> None:
+    more = [replace(ANSWER, answer_id=f"x{n}", question_id=f"q{n}") for n in range(300)]
+    assert store.put(SET, RUN, *more)
+    assert store.all(RunAnswer, "r") == more
+    assert not store.put(replace(RUN, run_id="new"), replace(ANSWER, run_id="none"))
+    assert store.get(Run, "new") is None
+    assert store.get(Run, "r") == RUN

@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.answer_costs import RunEstimate
 from desktop_rag.features.evaluation.ui.set_up_dialog import SetUpChoices, SetUpDialog
+from desktop_rag.features.evaluation.values.found_places import CHUNKINGS
 from desktop_rag.features.evaluation.values.run import SetUp
 from desktop_rag.ui.foundation.bridge import Bridge
 from tests.unit.ui.rooms import button, field, texts
@@ -82,3 +83,32 @@ def test_the_form_scrolls_in_a_dialog_no_higher_than_a_small_window(
     tall = SetUpDialog(bridge, choices, lambda _: RunEstimate(3, 0, 0, 0.0, 0.0), window)
     tall.show()
     assert 600 < tall.height() < 900
+
+
+def test_chunks_are_compared_by_search_alone(open_dialog: Open) -> None:
+    dialog = open_dialog(SetUp("As it is", instructions="Short."), has_model=True)
+    submitted: list[list[SetUp]] = []
+    dialog.submitted.connect(submitted.append)
+    button(dialog, "Compare chunks").click()
+    assert IDLE in texts(dialog), "nobody reads instructions"
+    button(dialog, "Ask").setEnabled(True)
+    button(dialog, "Ask").click()
+    [set_ups] = submitted
+    assert [each.chunking for each in set_ups] == [None, *CHUNKINGS]
+    assert {each.only_searches for each in set_ups} == {True}
+    assert [each.name for each in set_ups][:3] == [
+        "As it is", "By structure", "By structure, up to 200 tokens",
+    ]  # fmt: skip
+
+
+def test_all_set_ups_have_the_same_measured(open_dialog: Open) -> None:
+    dialog = open_dialog(SetUp("A"))
+    button(dialog, "Another set-up").click()
+    compared = field(dialog, QComboBox, "What is compared")
+    compared.setCurrentIndex(1)
+    compared.activated.emit(1)
+    submitted: list[list[SetUp]] = []
+    dialog.submitted.connect(submitted.append)
+    button(dialog, "Ask").setEnabled(True)
+    button(dialog, "Ask").click()
+    assert [each.only_searches for each in submitted[0]] == [True, True]

@@ -1,46 +1,29 @@
-"""How well search finds known places with several chunk settings. Frozen values, pure.
+"""Whether search finds the known places of answers, and why not. Frozen values, pure.
 
 A place is the sentence that answers a question. It counts as found when the passages for an answer
 contain all of it: as many as an answer takes, and no more tokens. With a count alone, the largest
 chunks would win.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from desktop_rag.core.domain import Passage
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import Chunk, ChunkSettings
 from desktop_rag.core.terms import terms
 from desktop_rag.core.text import rough_token_counts, sentences
-from desktop_rag.features.evaluation.values.paired_comparison import PairedComparison, compare
+from desktop_rag.features.evaluation.values.run import FROM_TEXT, PROPOSED, SetQuestion
 
 # As deep as the place of an answer is looked for.
 DEPTH = 50
 _LEAST_SHARE = 0.5
-
-
-class QuestionOrigin(StrEnum):
-    """The origin of a question, which decides what its result is worth."""
-
-    SET = "set"
-    MODEL = "model"
-    TEXT = "text"
-
-
-@dataclass(frozen=True, slots=True)
-class TrialQuestion:
-    """A question with the document that answers it, as a path or an address.
-
-    `expected` is an answer whose place in the document is looked for; without one, or where it is
-    not found, any passage of the document counts.
-    """
-
-    question_id: str
-    text: str
-    place: str
-    expected: str = ""
-    origin: QuestionOrigin = QuestionOrigin.SET
+CHUNKINGS = (
+    ChunkSettings(), ChunkSettings(max_tokens=200), ChunkSettings(max_tokens=100),
+    ChunkSettings("tokens", 200), ChunkSettings("words", 200),
+)  # fmt: skip
 
 
 class MissReason(StrEnum):
@@ -64,57 +47,12 @@ class Retrieved:
     the document that came first.
     """
 
-    question_id: str
     is_found: bool
     rank: int = 0
     reason: MissReason = MissReason.NONE
     pieces: int = 0
     shared: float = 0.0
     first: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkTrial:
-    """One chunk setting: its number of chunks, and what each question found."""
-
-    chunking: ChunkSettings
-    chunks: int
-    retrieved: tuple[Retrieved, ...]
-
-    @property
-    def found(self) -> int:
-        """The number of places found."""
-        return sum(each.is_found for each in self.retrieved)
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkComparison:
-    """Chunk settings compared over the documents of a collection; the first is the present one.
-
-    `left_out` questions of the set have no known source in the collection. There is a trial for
-    each setting, over the same questions in the same order.
-    """
-
-    comparison_id: str
-    collection_id: str
-    collection: str
-    made_at: float
-    questions: tuple[TrialQuestion, ...]
-    trials: tuple[ChunkTrial, ...]
-    left_out: int = 0
-    passages: int = 0
-    tokens: int = 0
-
-    def paired(self, trial: ChunkTrial) -> PairedComparison:
-        """A trial beside the present settings, question by question."""
-        first, second = ([float(r.is_found) for r in t.retrieved] for t in (self.trials[0], trial))
-        return compare(first, second)
-
-    def worst(self, trial: ChunkTrial, most: int) -> list[tuple[TrialQuestion, Retrieved]]:
-        """The questions that found least: those that missed their place, then those found late."""
-        both = zip(self.questions, trial.retrieved, strict=True)
-        poor = [pair for pair in both if not pair[1].is_found or pair[1].rank > 1]
-        return sorted(poor, key=lambda p: (p[1].is_found, -(p[1].rank or DEPTH + 1)))[:most]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +80,7 @@ def answer_span(text: str, expected: str) -> tuple[int, int] | None:
 
 
 def retrieved(
-    question: TrialQuestion,
+    question: SetQuestion,
     place: Place,
     found: Sequence[Passage],
     chunks: Sequence[Chunk],
@@ -152,7 +90,7 @@ def retrieved(
 ) -> Retrieved:
     """What the passages, best first, say of a place; `chunks` are those of its document."""
     if not place.document_id:
-        return Retrieved(question.question_id, is_found=False, reason=MissReason.UNREAD)
+        return Retrieved(is_found=False, reason=MissReason.UNREAD)
     given = list(_given(found, passages, tokens))
     ranks = (n for n, passage in enumerate(found, 1) if _has_part(passage, place))
     rank = next(ranks, 0)
@@ -162,7 +100,7 @@ def retrieved(
     reason = MissReason.NONE if is_found else _reason(rank, len(given), held, place, shared)
     pieces = len(_needed(held, place))
     first = (found[0].title or found[0].path) if found else ""
-    return Retrieved(question.question_id, is_found, rank, reason, pieces, round(shared, 3), first)
+    return Retrieved(is_found, rank, reason, pieces, round(shared, 3), first)
 
 
 def _given(found: Sequence[Passage], passages: int, tokens: int) -> Iterator[Passage]:
@@ -219,3 +157,63 @@ def _shared(question: str, chunks: Sequence[Chunk]) -> float:
         return 0.0
     counts = (len(wanted & set(terms(chunk.embedded_text))) for chunk in chunks)
     return max(counts, default=0) / len(wanted)
+
+
+def why(found: Retrieved) -> str:
+    """Why search missed a place, or found it late."""
+    late = (
+        tr("the right passage was not among the first {depth:,}", depth=DEPTH)
+        if not found.rank
+        else tr("the right passage was number {rank:,}", rank=found.rank)
+    )
+    first = tr("first came {name}", name=found.first) if found.first else ""
+    match found.reason:
+        case MissReason.NONE | MissReason.LATER:
+            return "; ".join(part for part in (late, first if found.rank != 1 else "") if part)
+        case MissReason.UNREAD:
+            return tr("its document could not be read, or is gone")
+        case MissReason.SPLIT:
+            return tr("the answer is split across {count:,} chunks", count=found.pieces)
+        case MissReason.WORDS:
+            words = tr(
+                "it has {share:.0f} % of the words of the question", share=100 * found.shared
+            )
+            return f"{late}; {words}"
+        case MissReason.TOO_LARGE:
+            return tr("only a part of the answer was in the passages")
+
+
+def in_words(chunking: ChunkSettings) -> str:
+    """`By structure, up to 200 tokens`."""
+    match chunking.method:
+        case "structure" if not chunking.max_tokens:
+            return tr("By structure")
+        case "structure":
+            return tr("By structure, up to {count:,} tokens", count=chunking.max_tokens)
+        case "tokens" if not chunking.max_tokens:
+            return tr("By tokens")
+        case "tokens":
+            return tr("{count:,} tokens each", count=chunking.max_tokens)
+        case "words":
+            return tr("By words")
+
+
+def worth(questions: Iterable[SetQuestion]) -> str:
+    """What the questions can show, by their origins."""
+    origins = Counter(
+        next((tag for tag in question.tags if tag in {PROPOSED, FROM_TEXT}), "")
+        for question in questions
+    )
+    said = {
+        "": tr("Your own questions show best what you would find."),
+        PROPOSED: tr(
+            "A model wrote the questions from passages. They use the words of the text more than"
+            " people do, so your own questions will find less."
+        ),
+        FROM_TEXT: tr(
+            "The questions are headings and sentences of the documents, without a model. They"
+            " show whether chunks keep together what belongs together, and little about how people"
+            " ask: take a small difference for none."
+        ),
+    }
+    return " ".join(said[origin] for origin, _ in origins.most_common())
