@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
@@ -174,25 +173,6 @@ def _where(passage: Passage) -> str:
 # --- neighbours -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
-    """Text [start, end) of a document: joined `passages`, or the rest of one."""
-
-    start: int
-    end: int
-    passages: tuple[tuple[int, Passage], ...]
-
-    @property
-    def place(self) -> int:
-        return min(place for place, _ in self.passages)
-
-    @property
-    def view(self) -> tuple[int | None, str | None, bool | None]:
-        """The slide or sheet; a source shows one only. Pages may be joined."""
-        anchor = self.passages[0][1].anchor
-        return anchor.slide, anchor.sheet, anchor.by_app
-
-
 def joined(
     found: Sequence[Passage],
     read_content: ReadContent,
@@ -209,84 +189,77 @@ def joined(
         documents.setdefault(passage.document_id, []).append((place, passage))
     ranked: list[tuple[int, Passage]] = []
     for document_id, passages in documents.items():
-        text, places = read_content(document_id) if _are_near(passages) else (None, "")
+        text, places = read_content(document_id) if len(passages) > 1 else (None, "")
         if text is None or any(text[p.start : p.end] != p.text for _, p in passages):
             # Nothing to join, or the document has just changed.
             ranked += passages
             continue
-
-        def is_short(start: int, end: int, text: str = text) -> bool:
-            return count_tokens([text[start:end]])[0] <= most_tokens
-
-        spans = _spans(passages, text, is_short)
-        ranked += [(span.place, _passage(span, text, places)) for span in spans]
+        whole = {(p.start, p.end) for _, p in passages}
+        ranked += [
+            (place, p if (p.start, p.end) in whole else _placed(p, places))
+            for place, p in _apart(passages, text, lambda t: count_tokens([t])[0] <= most_tokens)
+        ]
     return [passage for _, passage in sorted(ranked, key=lambda item: item[0])]
 
 
-def _are_near(passages: Iterable[tuple[int, Passage]]) -> bool:
-    spans = sorted((p.start, p.end) for _, p in passages)
-    return any(after[0] - before[1] <= _WIDEST_GAP for before, after in pairwise(spans))
+def _placed(passage: Passage, places: str) -> Passage:
+    return replace(passage, anchor=place_of(places, passage.start, passage.end) or passage.anchor)
 
 
-def _spans(
-    passages: Iterable[tuple[int, Passage]], text: str, is_short: Callable[[int, int], bool]
-) -> list[_Span]:
-    """Grow each span from the best remaining passage, best neighbours first, while it is short."""
-    left = [_Span(p.start, p.end, ((place, p),)) for place, p in passages if p.text.strip()]
-    done: list[_Span] = []
+def _apart(
+    passages: Iterable[tuple[int, Passage]], text: str, is_short: Callable[[str], bool]
+) -> list[tuple[int, Passage]]:
+    """Grow each passage from the best remaining one, best neighbours first, while it is short."""
+    left = [(place, passage) for place, passage in passages if passage.text.strip()]
+    done: list[tuple[int, Passage]] = []
     while left:
-        span = left.pop(0)
-        while neighbour := next(
-            (s for s in left if _is_next_to(span, s, text) and _is_one(span, s, is_short)), None
-        ):
-            left.remove(neighbour)
-            span = _union(span, neighbour)
-        left = [rest for other in left if (rest := _without(other, span, text))]
-        done.append(span)
+        place, best = left.pop(0)
+        n = 0
+        while n < len(left):
+            if one := _union(best, left[n][1], text, is_short):
+                del left[n]
+                best, n = one, 0
+            else:
+                n += 1
+        rests = ((rank, _without(other, best, text)) for rank, other in left)
+        left = [(rank, rest) for rank, rest in rests if rest]
+        done.append((place, best))
     return done
 
 
-def _is_one(one: _Span, other: _Span, is_short: Callable[[int, int], bool]) -> bool:
-    """True when both fit as one, or one contains the other."""
-    start, end = min(one.start, other.start), max(one.end, other.end)
-    is_inside = end - start == max(one.end - one.start, other.end - other.start)
-    return is_inside or is_short(start, end)
+def _union(
+    best: Passage, other: Passage, text: str, is_short: Callable[[str], bool]
+) -> Passage | None:
+    """Both as one; None for what doesn't touch, is too long, or is on another slide or sheet: a
+    source shows one only. Pages may be joined.
+    """
+    first, last = sorted((best, other), key=lambda passage: passage.start)
+    gap = text[min(first.end, last.end) : last.start]
+    start, end = first.start, max(first.end, last.end)
+    is_inside = end - start == max(len(best.text), len(other.text))
+    if _view(first) != _view(last) or len(gap) > _WIDEST_GAP or gap.strip():
+        return None
+    if not (is_inside or is_short(text[start:end])):
+        return None
+    relevance = max(best.relevance, other.relevance)
+    return replace(
+        best, start=start, end=end, text=text[start:end], anchor=first.anchor, relevance=relevance
+    )
 
 
-def _is_next_to(one: _Span, other: _Span, text: str) -> bool:
-    end, start = min(one.end, other.end), max(one.start, other.start)
-    if one.view != other.view or start - end > _WIDEST_GAP:
-        return False
-    return start <= end or text[end:start].isspace()
+def _view(passage: Passage) -> tuple[int | None, str | None, bool | None]:
+    return passage.anchor.slide, passage.anchor.sheet, passage.anchor.by_app
 
 
-def _union(one: _Span, other: _Span) -> _Span:
-    passages = sorted((*one.passages, *other.passages), key=lambda item: item[1].start)
-    return _Span(min(one.start, other.start), max(one.end, other.end), tuple(passages))
-
-
-def _without(span: _Span, taken: _Span, text: str) -> _Span | None:
-    """The rest of a span outside another one; None when that is white space."""
-    start, end = span.start, span.end
+def _without(passage: Passage, taken: Passage, text: str) -> Passage | None:
+    """The rest of a passage outside another one; None when that is white space."""
+    start, end = passage.start, passage.end
     if start < taken.end and taken.start < end:
         before, after = (start, max(start, taken.start)), (min(end, taken.end), end)
         start, end = max(before, after, key=lambda part: part[1] - part[0])
         start += len(text[start:end]) - len(text[start:end].lstrip())
-    return replace(span, start=start, end=end) if text[start:end].strip() else None
-
-
-def _passage(span: _Span, text: str, places: str) -> Passage:
-    _, best = min(span.passages, key=lambda item: item[0])
-    if (span.start, span.end) == (best.start, best.end):
-        return best
-    return replace(
-        best,
-        text=text[span.start : span.end],
-        anchor=place_of(places, span.start, span.end) or span.passages[0][1].anchor,
-        start=span.start,
-        end=span.end,
-        relevance=max(p.relevance for _, p in span.passages),
-    )
+    rest = text[start:end]
+    return replace(passage, start=start, end=end, text=rest) if rest.strip() else None
 
 
 def place_of(places: str, start: int, end: int) -> Anchor | None:
