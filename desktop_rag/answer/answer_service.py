@@ -232,6 +232,8 @@ class AnswerService:
         draft = AnswerDraft(request.conversation_id, request.question, request.query)
         self.finder.add_sources(draft, request, None, reader)
         self._named.read_for(reader, draft, request)
+        tables = self._tables(draft, request)
+        list(self._table_answer.add_result(draft, None, request.cancel, *tables))
         return build_prompt(
             request.question,
             draft.sources,
@@ -374,9 +376,9 @@ class AnswerService:
             yield SourcesFound(draft.sources, draft.notes)
             yield TextDelta(draft.text)
             return
-        if model and not (request.every_file or model.calls_tools):
-            tables = self._tables(draft, request)
-            yield from self._table_answer.add_result(draft, model, request.cancel, *tables)
+        if model and not request.every_file:
+            asked, tables = None if model.calls_tools else model, self._tables(draft, request)
+            yield from self._table_answer.add_result(draft, asked, request.cancel, *tables)
         is_too_long = bool(model) and not is_whole and compares(request)
         if request.every_file or is_too_long:
             yield from self._few_files.answer(draft, request, model)

@@ -14,7 +14,7 @@ from threading import Event
 
 from desktop_rag.answer.endpoints.helper_job import generate_telling
 from desktop_rag.answer.prompting.prompt import fenced, sanitized
-from desktop_rag.answer.sources.question_rewriting import content_words
+from desktop_rag.answer.sources.question_rewriting import content_words, refers_back
 from desktop_rag.answer.sources.source_merging import numbered_anew
 from desktop_rag.answer.tables.cell_values import may_want_a_query
 from desktop_rag.answer.tables.rule_query import RuleQuery, read_by_rule
@@ -163,12 +163,13 @@ class TableAnswer:
     def add_result(
         self,
         draft: AnswerDraft,
-        model: ChatModel,
+        model: ChatModel | None,
         cancel: Event,
         attached: Callable[[], Sequence[SourceRef]],
         sheets: Callable[[], Sequence[SourceRef]],
     ) -> Iterator[AnswerEvent]:
-        """Put the result of a query before the sources of the draft, if one answers the question.
+        """Put the result of a query before the sources of the draft, if one answers the question:
+        made by a rule that leaves no word unread, else by the `model` if it may be asked.
 
         Tables of `attached` files come before those of the draft, and the library's `sheets` last.
         Yields AnswerWaits before the model writes the query.
@@ -182,16 +183,24 @@ class TableAnswer:
         found = self.among(best)
         if not found:
             return
+        ruled = None if refers_back(question) else self._ruled(question, found, cancel)
+        if ruled and not ruled[0].unread:
+            draft.sources = numbered_anew([ruled[1], *draft.sources])
+        elif model:
+            yield from self._add_asked(draft, found, model, cancel)
+        draft.nearest = () if draft.sources else draft.nearest
+
+    def _add_asked(
+        self, draft: AnswerDraft, found: Sequence[FoundTable], model: ChatModel, cancel: Event
+    ) -> Iterator[AnswerEvent]:
         title = " ".join(found[0].source.title.split())
         yield AnswerWaits(f"Asking the table in {title}…")
         try:
-            made = yield from self._asked(question, found, model, cancel)
+            made = yield from self._asked(draft.plain_question, found, model, cancel)
         except (AppError, QueryRefusedError) as error:
             log.info("a table was not queried: %s", type(error).__name__)
-            made = None
-        if made is not None:
-            draft.sources = numbered_anew([made, *draft.sources])
-            draft.nearest = ()
+        else:
+            draft.sources = numbered_anew([*filter(None, [made]), *draft.sources])
 
     def answer_by_rule(
         self,

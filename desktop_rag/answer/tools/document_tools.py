@@ -274,11 +274,15 @@ class ToolSession:
         )
         if words:
             wanted = words.casefold().split()
-            named = [p for p in found if all(w in p.path.casefold() for w in wanted)]
-            about = finder.files(replace(query, text=words), _MOST_FILES, _MOST_FILES, reach)
-            found = named or about
-            first = "" if named else "No name has these words. What may be about them:\n"
-        documents = self.box.documents.get([p.document_id for p in found[:_MOST_FILES]])
+            held = [sum(word in p.path.casefold() for word in wanted) for p in found]
+            most = max(held, default=0)
+            found = [p for p, count in zip(found, held, strict=True) if count == most > 0]
+            if most < len(wanted):
+                about = finder.files(replace(query, text=words), _MOST_FILES, _MOST_FILES, reach)
+                found = list({p.document_id: p for p in (*found, *about)}.values())
+                first = "No name has all of these words. What may be about them:\n"
+        ids = [p.document_id for p in found[:_MOST_FILES]]
+        documents = sorted(self.box.documents.get(ids), key=lambda d: ids.index(d.document_id))
         headings = SourceHeadings(self.box.documents, numbered(found[:_MOST_FILES]))
         lines = [f"- {headings.file_line(document)}" for document in documents]
         count = count_of(len(documents), tr("file"), tr("files"))

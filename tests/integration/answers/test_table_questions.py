@@ -27,7 +27,8 @@ from tests.servers.chat_server import ChatServer
 
 pytestmark = pytest.mark.slow
 
-QUESTION = "How many pounds did the tickets of the ferry bring in all?"
+# Whom it names, no rule reads.
+QUESTION = "How many pounds did the tickets of the ferry bring Corvina in all?"
 QUERY = 'SELECT sum("Pounds") AS pounds FROM "tickets"'
 ROWS = 300
 TOTAL = sum(n % 7 + 1 for n in range(ROWS))
@@ -100,6 +101,14 @@ def test_a_query_answers_what_no_passage_says(indexed: Services, server: ChatSer
     assert stored == message
 
 
+def test_a_query_that_a_rule_makes_costs_no_request(indexed: Services, server: ChatServer) -> None:
+    server.answer_to = model = Model(answer=f"They are {TOTAL} [1].")
+    message = ask(indexed, "What is the sum of the pounds in the tickets?")
+    assert not model.asked
+    assert queries_of(message)[0].startswith("SELECT ")
+    assert f"\n{TOTAL}\n" in server.chats[0]["messages"][-1]["content"]
+
+
 def test_a_table_that_is_attached_is_asked_too(open_indexed: OpenIndexed, tmp_path: Path) -> None:
     services = open_indexed(LAMPS)
     tickets = tmp_path / "tickets.csv"
@@ -154,7 +163,7 @@ def test_what_cells_and_names_say_is_data(services: Services, tmp_path: Path) ->
     with ChatServer() as server:
         services.chat.apply(replace(Settings(), endpoint=server.endpoint()))
         server.answer_to = model = Model("SELECT nothing FROM tickets", QUERY)
-        message = ask(services, "How many pounds did the ferry tickets bring in all?")
+        message = ask(services, QUESTION)
     assert queries_of(message) == [QUERY]
     assert all("<|im_start|>" not in prompt for prompt in model.asked)
     assert "That can't be run: Binder Error" in model.asked[1]

@@ -334,13 +334,20 @@ def test_files_that_no_name_tells_of_are_said_to_be_found_by_their_text(
     indexed: Services, server: ChatServer
 ) -> None:
     server.turns_with_calls = [
-        [("find_files", {"words": "ferry"}), ("find_files", {"words": "Corvina noon"})]
+        [
+            ("find_files", {"words": "ferry"}),
+            ("find_files", {"words": "Corvina noon"}),
+            ("find_files", {"words": "lamps Corvina"}),
+        ]
     ]
     ask(indexed, QUESTION)
-    named, about = told(server)
+    named, about, nearest = told(server)
     assert named.startswith("<files-")
-    assert about.startswith("No name has these words.")
+    assert about.startswith("No name has all of these words.")
     assert "file ferry.md" in about
+    # What the name tells comes first.
+    assert nearest.index("file lamps.md") < nearest.index("file ferry.md")
+    assert about.index("file ferry.md") < about.index("file diary.md")
 
 
 def test_stop_ends_the_rounds_at_once(indexed: Services, server: ChatServer) -> None:
