@@ -9,10 +9,11 @@ import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import chain, islice, pairwise
 from pathlib import PurePath
 from threading import Event
+from typing import Protocol
 
 from desktop_rag.answer.checking.claims.quantities import Quantity, quantities
 from desktop_rag.answer.checking.claims.tokens import tokenize_claim
@@ -102,8 +103,16 @@ def _holds(row: _Row, said: Quantity) -> bool:
     )
 
 
-# A claim and the texts it may rest on.
-CheckClaim = Callable[[str, Sequence[str]], CheckedClaim]
+class CheckClaim(Protocol):
+    """Checks a claim against the texts it may rest on.
+
+    `given` is what else it may take figures from: the calculations before it that are right.
+    """
+
+    def __call__(self, claim: str, sources: Sequence[str], given: str = "", /) -> CheckedClaim:
+        """The claim with its verdict."""
+        ...
+
 
 _LEAST_TERMS = 3
 # Nobody reads more badges, and each check takes processor time.
@@ -148,15 +157,25 @@ def claims_of(
     check = _below(heads_of, check) if heads_of else check
 
     def results() -> Iterator[Claim]:
+        given = ""
         for statement in statements(answer):
             if cancel.is_set():
                 return
-            checked, n = in_context(statement) or _checked(statement, sources, check)
+            knowing = partial(_knowing, check, given)
+            checked, n = in_context(statement) or _checked(statement, sources, knowing)
+            if checked.basis is Basis.COMPUTED and checked.verdict is Verdict.SUPPORTED:
+                given += f"{statement.text}\n"
             if checked.verdict is not Verdict.NOT_CHECKED or _says_something(statement.text):
                 yield Claim(statement.start, statement.end, checked, n)
 
     found = tuple(results())
     return () if cancel.is_set() else found
+
+
+def _knowing(
+    check: CheckClaim, given: str, claim: str, sources: Sequence[str], _: str = ""
+) -> CheckedClaim:
+    return check(claim, sources, given)
 
 
 def _name_of(source: SourceRef) -> str:
@@ -171,7 +190,7 @@ def _below(heads: Mapping[str, str], check: CheckClaim) -> CheckClaim:
     A claim may write a name in two words that the file has in one: Best Buy.
     """
 
-    def checked(claim: str, texts: Sequence[str]) -> CheckedClaim:
+    def checked(claim: str, texts: Sequence[str], given: str = "") -> CheckedClaim:
         parted = {
             f"{one}{other}".casefold(): f"{one} {other}"
             for one, other in pairwise(_NAME_WORD.findall(claim))
@@ -181,7 +200,7 @@ def _below(heads: Mapping[str, str], check: CheckClaim) -> CheckClaim:
             for text in texts
             if (head := heads.get(text, ""))
         }
-        found = check(claim, [f"{above[t]}\n{t}" if t in above else t for t in texts])
+        found = check(claim, [f"{above[t]}\n{t}" if t in above else t for t in texts], given)
         evidence = found.evidence
         if not evidence or texts[evidence.source] not in above:
             return found

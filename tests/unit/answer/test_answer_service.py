@@ -55,7 +55,7 @@ def service_over(engine: Engine, wrap: AnswerWrap | None) -> AnswerService:
         ChatModels(KeyStore(), Settings()),
         conversations=UnstoredChats(engine.conversations, Changes()),
         memory=Memory(engine.interactions, None),
-        check=lambda claim, _: CheckedClaim(claim, Verdict.NOT_CHECKED, 0.0, None, (), ""),
+        check=lambda claim, _, __="": CheckedClaim(claim, Verdict.NOT_CHECKED, 0.0, None, (), ""),
         wrap=wrap,
     )  # fmt: skip
 

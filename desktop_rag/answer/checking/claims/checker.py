@@ -28,7 +28,12 @@ from desktop_rag.answer.checking.claims.backing import (
     phrases_of,
     words_of,
 )
-from desktop_rag.answer.checking.claims.exact import is_derived, said_exactly, unknown_figures
+from desktop_rag.answer.checking.claims.exact import (
+    is_derived,
+    is_grown,
+    said_exactly,
+    unknown_figures,
+)
 from desktop_rag.answer.checking.claims.quantities import Quantity, quantities
 from desktop_rag.answer.checking.claims.source_index import SourceIndex, Unit, UnitKind
 from desktop_rag.answer.checking.claims.support import (
@@ -286,8 +291,11 @@ class ClaimChecker:
             self._indexes.clear()
             self._cached = 0
 
-    def check(self, claim: str, sources: Sequence[str]) -> CheckedClaim:
-        """Check a claim against all sources; the evidence is from the one with most support."""
+    def check(self, claim: str, sources: Sequence[str], given: str = "", /) -> CheckedClaim:
+        """Check a claim against all sources; the evidence is from the one with most support.
+
+        Figures may also be of what is `given`: calculations that are right.
+        """
         tokens = tokenize_claim(claim)[:_MOST_TOKENS]
         indexes = {number: self._index(text) for number, text in enumerate(sources)}
         readable = {number: index for number, index in indexes.items() if index.tokens}
@@ -298,6 +306,8 @@ class ClaimChecker:
         if exact := said_exactly(claim, tokens, readable):
             return exact
         unknown = unknown_figures(claim, readable)
+        calculated = [one for one in unknown if _is_calculated(one, given, readable)]
+        unknown = [one for one in unknown if one not in calculated]
         foreign = {n for n, index in readable.items() if _is_foreign(claim, tokens, index)}
         near = {n: index for n, index in readable.items() if n not in foreign}
         if not near:
@@ -307,7 +317,9 @@ class ClaimChecker:
             self._compared(claim, tokens, near),
             key=lambda candidate: (-candidate.support, candidate.source),
         )
-        checked = self._backed(claim, found, unknown) or self._checked(claim, found, unknown)
+        checked = self._backed(claim, found, unknown) or self._checked(
+            claim, found, unknown, calculated
+        )
         if foreign and not unknown and checked.verdict is Verdict.NOT_IN_SOURCES:
             return _not_checked(claim, "A source is in another language.")
         return checked
@@ -347,17 +359,22 @@ class ClaimChecker:
         return None
 
     def _checked(
-        self, claim: str, found: Sequence[_Candidate], unknown: Sequence[Quantity]
+        self,
+        claim: str,
+        found: Sequence[_Candidate],
+        unknown: Sequence[Quantity],
+        calculated: Sequence[Quantity],
     ) -> CheckedClaim:
         best = found[0]
         differing = find_differences(claim, best.index, best.comparison.alignment)
-        if differing.is_contradiction:
+        if differing.is_contradiction and not _are_of(calculated, differing.all):
             return _contradicted(claim, best, best.comparison.window.span, differing.all)
-        if denied := denial(claim, best.claim, best.index):
-            return _contradicted(claim, best, (denied[0].start, denied[0].end), (denied[1],))
-        if exchanged := self._exchanged(claim, best, unknown):
+        denied = denial(claim, best.claim, best.index)
+        if denied and not _are_of(calculated, denied[1:]):
+            return _contradicted(claim, best, (denied[0].start, denied[0].end), denied[1:])
+        if exchanged := None if calculated else self._exchanged(claim, best, unknown):
             return _contradicted(claim, best, best.comparison.window.span, (exchanged,))
-        return self._read(claim, found, unknown, differing.all)
+        return self._read(claim, found, unknown, differing.all, is_calculated=bool(calculated))
 
     def _exchanged(
         self, claim: str, best: _Candidate, unknown: Sequence[Quantity]
@@ -395,6 +412,8 @@ class ClaimChecker:
         found: Sequence[_Candidate],
         unknown: Sequence[Quantity],
         differing: Sequence[Difference],
+        *,
+        is_calculated: bool,
     ) -> CheckedClaim:
         """The verdict on a claim that no unit of a source says or denies, by its probability."""
         best, model = found[0], self._model
@@ -426,7 +445,7 @@ class ClaimChecker:
         is_doubtful = best.comparison.features["opposites"] > 0 or any(
             one.kind in CONTRADICTING for one in differing
         )
-        if (is_low or is_doubtful) and not derived:
+        if (is_low or is_doubtful) and not (derived or is_calculated):
             verdict, why = Verdict.NOT_IN_SOURCES, _unsaid_words(claim, found)
         shown = [one for one in differing if one.kind is DifferenceKind.WORD]
         if verdict is Verdict.NOT_IN_SOURCES:
@@ -448,6 +467,19 @@ class ClaimChecker:
                 forgotten, _ = self._indexes.popitem(last=False)
                 self._cached -= len(forgotten)
             return index
+
+
+def _is_calculated(said: Quantity, given: str, sources: Mapping[int, SourceIndex]) -> bool:
+    """True when a calculation before gave a figure, or a rate of one of the sources gives it."""
+    if any(map(said.equals, quantities(given))):
+        return True
+    return any(is_grown(said, index.figures.all) for index in sources.values())
+
+
+def _are_of(figures: Sequence[Quantity], differences: Sequence[Difference]) -> bool:
+    """True when one of the differences is at one of these figures of the claim."""
+    spans = [one.in_claim for one in differences if one.in_claim]
+    return any(one.start < end and start < one.end for one in figures for start, end in spans)
 
 
 def _is_foreign(claim: str, tokens: Sequence[ClaimToken], index: SourceIndex) -> bool:

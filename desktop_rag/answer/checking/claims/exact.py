@@ -364,6 +364,8 @@ OTHER_CELL = "The table has {written} there, the answer says {said}."
 # Up to here a number may be a count of things that a source lists.
 _LARGEST_COUNT = 12
 _MOST_FIGURES = 16
+# A figure of four digits, and the number of times that a rate applies.
+_LEAST_EXACT, _MOST_TIMES = 1_000, 11
 _LEAST_DERIVED = 13
 _MOST_COMPARED = 4
 _MONTHS, _HUNDRED = 12, 100
@@ -604,6 +606,24 @@ def is_derived(said: Quantity, around: Sequence[Quantity], claim: str) -> bool:
     figures = [one for one in around[:_MOST_FIGURES] if not one.date and not one.is_year]
     given = [*_given_by(figures), *(_shares_of(figures, claim) if said.is_percent else ())]
     return any(map(said.is_written_for, given))
+
+
+def is_grown(said: Quantity, figures: Sequence[Quantity]) -> bool:
+    """True when a figure of the source, risen or fallen some times by one of its rates, gives it.
+
+    It is written with so many digits that no other figure gives it by chance.
+    """
+    digits = said.plain[0] / min(said.steps[0] / _factor(said), Decimal(1))
+    if said.date or said.is_percent or abs(digits) < _LEAST_EXACT:
+        return False
+    rates = {one.values[0] / _HUNDRED for one in figures if one.is_percent and one.values[0]}
+    bases = {one.values[0] for one in figures if not (one.is_percent or one.date or one.is_year)}
+    return any(
+        said.is_written_for(base * (1 + way * rate) ** times)
+        for base, rate in islice(product(bases, rates), _MOST_READINGS)
+        for way in (1, -1)
+        for times in range(1, _MOST_TIMES)
+    )
 
 
 def _shares_of(figures: Sequence[Quantity], claim: str) -> Iterator[Decimal]:

@@ -31,7 +31,10 @@ _FIGURE = regex.compile(
     rf"(?:[$€£¥]\s?)?(?P<number>\p{{Nd}}{{1,3}}(?:{_GROUP}\p{{Nd}}{{3}})+(?:[.,]\p{{Nd}}+)?(?![\p{{Nd}}])"
     r"|\p{Nd}+(?:[.,]\p{Nd}+)?)(?![\p{Nd}]|[:/]\p{Nd}|\.\p{Nd}|(?:st|nd|rd|th|s)\b)"
 )
-_WORD = regex.compile(r"[\s\u00a0-]{0,2}(\p{L}+\.?|[%‰°€$£¥]\p{L}?|percentage points?)")
+# In some languages percent is two words.
+_WORD = regex.compile(
+    r"[\s\u00a0-]{0,2}((?:per|pour|por)\sci?ento?\b|\p{L}+\.?|[%‰°€$£¥]\p{L}?)", regex.IGNORECASE
+)
 _DAY = regex.compile(
     r"(?<!\p{Nd})(?:(?P<d>\p{Nd}{1,2})\.(?P<m>\p{Nd}{1,2})\.(?P<y>\p{Nd}{4})?|"
     r"(?P<y>\p{Nd}{4})-(?P<m>\p{Nd}\p{Nd})-(?P<d>\p{Nd}\p{Nd}))(?![\p{Nd}])"
@@ -141,7 +144,7 @@ def _in_words(text: str) -> Iterator[Quantity]:
         value = known.get(said)
         # A word before a scale, such as two million, is a figure of its own kind.
         word = _WORD.match(text, match.end())
-        name = word[1].rstrip(".").casefold() if word else ""
+        name = _named(word[1]) if word else ""
         if value and name not in scales():
             yield Quantity(*match.span(), (value,), (value,), (Decimal(1),), unit_named(name))
 
@@ -152,18 +155,22 @@ def _quantity(text: str, match: regex.Match[str]) -> Quantity:
     readings = [(sign * value, step) for value, step in _readings(written)]
     end, factor = match.end(), Decimal(1)
     word = _WORD.match(text, end)
-    if word and (scale := scales().get(word[1].rstrip(".").casefold())):
+    if word and (scale := scales().get(_named(word[1]))):
         factor, end = scale, word.end(1)
         word = _WORD.match(text, end)
     before = text[match.start() : match.start("number")].strip(" -−\u00a0")
     unit = unit_named(before)
     if not unit and word:
-        name = word[1].rstrip(".").casefold()
+        name = _named(word[1])
         unit = unit_named(name)
         end = word.end(1) if unit and name[0] in "%‰°€$£¥" else end
     values = tuple(value * factor for value, _ in readings)
     steps = tuple(step * factor for _, step in readings)
     return Quantity(match.start(), end, values, tuple(v for v, _ in readings), steps, unit)
+
+
+def _named(word: str) -> str:
+    return "".join(word.rstrip(".").casefold().split())
 
 
 def _readings(written: str) -> Iterator[tuple[Decimal, Decimal]]:

@@ -134,7 +134,7 @@ def said_by(model: ChatModel, prompt: str, cancel: Event) -> str:
 def checked_once(check: CheckClaim) -> CheckClaim:
     """The check with a cache, for one answer: in pieces, an answer repeats its claims."""
     known = cache(check)
-    return lambda claim, sources: known(claim, tuple(sources))
+    return lambda claim, sources, given="": known(claim, tuple(sources), given)
 
 
 def least_support(

@@ -6,7 +6,7 @@ import pytest
 
 from desktop_rag.answer.checking.answer_claims import claims_of, statements, with_claims
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
-from desktop_rag.core.claims import CheckedClaim, Claim, Verdict, place_of_sign
+from desktop_rag.core.claims import Basis, CheckedClaim, Claim, Verdict, place_of_sign
 from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.core.parsed import Anchor
 
@@ -187,11 +187,37 @@ def test_a_figure_of_another_part_of_the_cited_document_is_not_said_to_be_missin
     assert claim.checked.explanation.startswith("Not in its source: 31")
 
 
+def test_what_a_right_calculation_gave_is_no_figure_without_a_source() -> None:
+    lease = source(
+        1, "The rent is EUR 4,250 a month. It rises by 2 per cent on 1 March of each year."
+    )
+    answer = (
+        "With both rises the rent is 4,250 × 1.02 × 1.02 = 4,421.70 [1].\n\n"
+        "So the rent will then be EUR {} a month [1]."
+    )
+    first, again = checked(answer.format("4,421.70"), [lease])
+    assert (first.verdict, first.checked.basis) == (Verdict.SUPPORTED, Basis.COMPUTED)
+    assert again.checked.is_near
+    _, other = checked(answer.format("4,437.70"), [lease])
+    assert other.verdict in (Verdict.NOT_IN_SOURCES, Verdict.CONTRADICTED)
+
+
+def test_a_figure_that_a_rate_of_the_source_gives_is_not_said_to_be_missing() -> None:
+    lease = source(
+        1,
+        "The rent is EUR 4,250, the service charges EUR 780.\n\nIt rises by 2 per cent each year.",
+    )
+    [right] = checked("In the third year the rent is EUR 4,510.13 [1].", [lease])
+    [wrong] = checked("In the third year the rent is EUR 4,501.13 [1].", [lease])
+    assert right.checked.is_near
+    assert wrong.verdict in (Verdict.NOT_IN_SOURCES, Verdict.CONTRADICTED)
+
+
 def test_a_cancel_leaves_nothing_half_done() -> None:
     cancel = threading.Event()
     checker = ClaimChecker()
 
-    def check_one(claim: str, sources: Sequence[str]) -> CheckedClaim:
+    def check_one(claim: str, sources: Sequence[str], _: str = "") -> CheckedClaim:
         cancel.set()
         return checker.check(claim, sources)
 

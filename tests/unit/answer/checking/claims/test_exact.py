@@ -183,6 +183,8 @@ def test_a_figure_that_no_source_has_is_named_in_any_language(
         ("Der Umsatz betrug 86,4 Mio. Euro.", "The group sold goods for 86.4 million euros."),
         ("Il y a 1 234,5 tonnes.", "The stock amounts to 1,234.5 tonnes in all."),
         ("Sixty percent were paid.", "About 60% of the sum was paid by them."),
+        ("The rent rises by 2 per cent.", "It is 2% more each year."),
+        ("Le loyer augmente de 2,5 pour cent.", "C'est 2,5 % de plus."),
         ("Signed on 2024-05-03.", "Unterzeichnet wurde er am 3. Mai 2024 in Bonn."),
         ("Firmado el 3 de mayo de 2024.", "They signed the paper on May 3, 2024."),
     ],
