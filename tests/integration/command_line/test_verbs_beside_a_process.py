@@ -110,7 +110,7 @@ class Made(NamedTuple):
     """Paths of files that verbs are given."""
 
     key: str
-    claims: str
+    intents: str
     questions: str
     flows: str
 
@@ -119,10 +119,11 @@ def made(files: Path) -> Made:
     key = rsa.generate_private_key(65537, 2048).public_key()
     pem = files / "key.pem"
     pem.write_bytes(key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
-    known = {"source": "The lamp is lit.", "claim": "The lamp is lit.", "label": "supported"}
-    other = known | {"claim": "Fish is sold in Vienna.", "label": "unsupported"}
-    rows = f"{json.dumps(known)}\n{json.dumps(other)}\n"
-    claims = written(files / "claims.jsonl", rows)
+    intents = files / "intents"
+    intents.mkdir()
+    rows = [{"text": "Hello there", "intent": "greet"}, {"text": "Goodbye", "intent": "leave"}]
+    for name in ("examples.jsonl", "tests.jsonl"):
+        written(intents / name, "\n".join(map(json.dumps, rows)))
     asked = {"question": "When is the lamp lit?", "expected": "At dusk."}
     questions = written(files / "harbour.jsonl", f"{json.dumps(asked)}\n")
     flows = files / "flows"
@@ -130,7 +131,7 @@ def made(files: Path) -> Made:
     written(flows / "config.yml", "models: []\n")
     written(flows / "hello.co", 'define user hi\n  "hello"\n\ndefine flow\n  user hi\n  bot hi\n')
     written(flows / "tests.jsonl", '{"text": "hello", "intent": "hi"}\n')
-    return Made(str(pem), claims, questions, str(flows))
+    return Made(str(pem), str(intents), questions, str(flows))
 
 
 def tried(beside: Beside) -> dict[str, Tried]:
@@ -209,7 +210,7 @@ def of_the_server(beside: Beside, given: Made) -> dict[str, Tried]:
 
 
 def of_others(beside: Beside, given: Made) -> dict[str, Tried]:
-    files, flows, claims = beside.files, given.flows, given.claims
+    files, flows, questions = beside.files, given.flows, given.questions
     return {
         "rails check": Tried([flows]),
         "rails test": Tried([flows, "--library"], code=-1),
@@ -219,21 +220,20 @@ def of_others(beside: Beside, given: Made) -> dict[str, Tried]:
         "rails try": Tried([flows, "hello"]),
         "rails show": Tried([], code=1),
         "model list": Tried([]),
-        "model add": Tried([claims], code=1),
+        "model add": Tried([questions], code=1),
         "model get": Tried(["no such model"], code=1),
         "model use": Tried(["no such model"], code=1),
         "model remove": Tried(["no such model"], code=1),
-        "eval run": Tried([given.questions]),
+        "eval run": Tried([questions]),
         "eval compare": Tried(["excerpts", "other"], code=1),
         "eval report": Tried(["harbour", str(files / "report.csv")]),
-        "eval grounding": Tried([claims], said="Stored as run"),
-        "eval keep": Tried([claims], code=1),
-        "eval runs": Tried([], said="claims.jsonl"),
+        "eval keep": Tried([questions], code=1),
+        "eval rails": Tried([given.intents], said="Stored as run"),
+        "eval runs": Tried([], said="rails intents"),
         "eval set-from-feedback": Tried([str(files / "mine.jsonl")], code=-1),
         "eval chunks": Tried(["--collection", "Papers", "--no-model"], code=-1),
         "eval retrieval": Tried([str(files)], code=1),
         "eval evidence": Tried([str(files)], code=1),
-        "eval rails": Tried([str(files)], code=1),
         "quick-ask": Tried(["When?"], code=-1),
         "open-url": Tried(["desktop-rag://ask?q=Why"], code=-1),
     }

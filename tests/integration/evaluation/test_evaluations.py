@@ -165,32 +165,6 @@ def test_a_run_that_cannot_be_kept_is_shown_all_the_same(
 
 
 @pytest.mark.slow
-def test_claims_are_checked_and_the_run_is_kept(home: Home, tmp_path: Path) -> None:
-    file = tmp_path / "claims.jsonl"
-    said = {"source": f"{LAMP} {FERRY}", "claim": FERRY, "label": "supported"}
-    write(file, [said, said | {"claim": "Fish is sold in Vienna.", "label": "unsupported"}])
-    told = run_json("grounding", str(file))
-    assert list(told) == ["claims", "balanced_accuracy", "auc", "threshold", "ms_per_claim"]
-    assert (told["claims"], told["balanced_accuracy"]) == (2, 1.0)
-    [kept] = run_json("runs")
-    name = f"{tmp_path.name}/claims.jsonl"
-    assert (kept["set"], kept["figures"]) == (f"grounding {name}", told)
-    [whole] = run_json("runs", kept["run_id"][:8])
-    assert [row["verdict"] for row in whole["answers"]] == ["supported", "not in the sources"]
-    assert "claims 2, balanced_accuracy 1.0" in run("runs").stdout
-    assert "balanced_accuracy  1.0" in run("grounding", str(file)).stdout
-
-
-@pytest.mark.slow
-def test_a_bad_claim_is_told_by_its_line(home: Home, tmp_path: Path) -> None:
-    file = tmp_path / "claims.jsonl"
-    write(file, [{"source": LAMP, "claim": LAMP, "label": "supported"}, {"source": LAMP}])
-    done = run("grounding", str(file))
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "Line 2 of" in done.stderr
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("--spans",), ("--pages",), ("--per-query", "missing/x")])
 def test_the_worlds_faults_are_told_before_the_work(
     home: Home, folder: Path, arguments: tuple[str, ...]

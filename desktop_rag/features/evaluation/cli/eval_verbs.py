@@ -1,4 +1,4 @@
-"""The verbs below `eval`; those that measure search, claims, rails and evidence are here.
+"""The verbs below `eval`; those that measure search, rails and evidence are here.
 
 Searches run in a scratch home, which is removed; the figures are stored in the person's library.
 """
@@ -8,7 +8,7 @@ import json
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -22,8 +22,7 @@ from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
 from desktop_rag.features.evaluation.cli.run_verbs import ID_CHARS, INDEX_KEYS, add_runs
-from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
-from desktop_rag.features.evaluation.measures import grounding, intents, query_sets, search
+from desktop_rag.features.evaluation.measures import intents, query_sets, search
 from desktop_rag.features.evaluation.values.measurement import Measurement, app_version, runs_of
 from desktop_rag.features.rails.cli.opened_world import bundled_embeddings, completion
 from desktop_rag.models.endpoint_address import normalise_base_url
@@ -32,7 +31,6 @@ from desktop_rag.scratch_library import scratch_library
 T = TypeVar("T")
 Row = dict[str, Any]
 
-_PER = 1_000_000
 _MEGABYTE = 1 << 20
 # Settings that do not affect search.
 _LEFT_OUT = ("endpoint", "other_endpoints", "helper", "appearance")
@@ -60,7 +58,6 @@ def add_evals(parser: argparse.ArgumentParser) -> None:
     text = f"passages for each query ({ranked}, {spans} by spans, {pages} by pages)"
     added.add_argument("-k", "--k", type=positive, help=text)
     _add_output(added)
-    _add_grounding(add("grounding", "how well the checker separates supported claims from others"))
     added = add("evidence", "the evidence that a model would be sent for questions; asks none")
     added.set_defaults(run=_evidence)
     text = "a folder with files/ and questions.jsonl of {id, question, evidence}, or evidence pages"
@@ -110,14 +107,12 @@ def _measure(
         if per_query:
             lines = (json.dumps(row, ensure_ascii=False) for row in measured.queries)
             per_query.writelines(f"{line}\n" for line in lines)
-    # Sets of claims often have the same file name in folders that differ.
-    name = place.name if place.is_dir() else f"{place.parent.name}/{place.name}"
     chosen = {key: value for key, value in asdict(settings).items() if key not in _LEFT_OUT}
     chosen |= {"folder": str(place), **{key: getattr(arguments, key) for key in options}}
     seconds = time.monotonic() - began_at
     _keep(
         replace(
-            measured, evaluation_id=uuid.uuid4().hex, name=name, created_at=time.time(),
+            measured, evaluation_id=uuid.uuid4().hex, name=place.name, created_at=time.time(),
             seconds=seconds, version=app_version(), settings=chosen,
         )
     )  # fmt: skip
@@ -258,86 +253,18 @@ def _intents(arguments: argparse.Namespace) -> int:
     def chosen(settings: Settings) -> Measurement:
         if not arguments.endpoint:
             return measured(None)
-        settings = _with_endpoint(settings, arguments, "Add --model NAME.")
+        settings = _with_endpoint(settings, arguments)
         return in_scratch_home(settings, with_model)[0]
 
     return _measure(arguments, arguments.dir, chosen, is_table=True)
 
 
-def _with_endpoint(settings: Settings, arguments: argparse.Namespace, hint: str) -> Settings:
-    """The settings with only the model and endpoint of the verb, "" for the helper's.
-
-    AppError for none, with this hint.
-    """
-    chosen = settings.helping_endpoint
-    if arguments.endpoint:
-        base_url = normalise_base_url(arguments.endpoint)
-        known = (e for e in settings.endpoints if e.base_url == base_url)
-        chosen = next(known, EndpointSettings(base_url))
+def _with_endpoint(settings: Settings, arguments: argparse.Namespace) -> Settings:
+    """The settings with only the model and endpoint of the verb. AppError without a model."""
+    base_url = normalise_base_url(arguments.endpoint)
+    known = (e for e in settings.endpoints if e.base_url == base_url)
+    chosen = next(known, EndpointSettings(base_url))
     chosen = replace(chosen, model=arguments.model or chosen.model)
     if not chosen.is_set:
-        raise AppError("There is no model to ask.", hint)
+        raise AppError("There is no model to ask.", "Add --model NAME.")
     return replace(settings, endpoint=chosen, other_endpoints=(), helper=HelperSettings())
-
-
-# --- claims --------------------------------------------------------------------------------------
-
-
-def _add_grounding(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(run=_grounding)
-    text = "a .jsonl file of rows {source, claim, label}"
-    parser.add_argument("file", type=path_given, help=text)
-    text = "also ask a model about a sample; without NAME, the helper model of the settings"
-    parser.add_argument("--model", nargs="?", const="", metavar="NAME", help=text)
-    text = "the model's endpoint, in place of that of the settings"
-    parser.add_argument("--endpoint", metavar="URL", default="", help=text)
-    text = f"the number of claims that the model is asked about ({grounding.SAMPLE})"
-    parser.add_argument("--sample", type=positive, metavar="N", help=text)
-    parser.add_argument("--yes", action="store_true", help="agree to what it costs")
-    _add_output(parser)
-
-
-def _grounding(arguments: argparse.Namespace) -> int:
-    claims = query_sets.load_claims(arguments.file)
-
-    def measured(settings: Settings) -> Measurement:
-        checker = app.make_claim_checker()
-        if arguments.model is None:
-            checked = grounding.checked_claims(claims, checker, say)
-            return grounding.check_figures(checked, checker.threshold)
-        hint = "Set one up in the window, or add --endpoint URL --model NAME."
-        settings = _with_endpoint(settings, arguments, hint)
-        count = arguments.sample or min(grounding.SAMPLE, len(claims))
-        checked = grounding.checked_claims(grounding.sample_of(claims, count), checker, say)
-        return in_scratch_home(settings, lambda s: _agreement(checked, s, arguments))[0]
-
-    return _measure(arguments, arguments.file, measured, "sample")
-
-
-def _agreement(
-    checked: Sequence[grounding.JudgedClaim], services: app.Services, arguments: argparse.Namespace
-) -> Measurement:
-    """The model's verdicts on a sample, once the person has agreed to the costs."""
-    grader, models = AnswerGrader(services.chat), services.chat.models
-    tokens = sum(grader.tokens_to_judge(c.checked, c.labelled.source) for c in checked)
-    _agree(len(checked), tokens, services.settings.endpoint, arguments)
-    before = models.tokens_counted()
-    judged = grounding.judged_claims(checked, grader, say)
-    after = models.tokens_counted()
-    counted = (after.asked - before.asked, after.answered - before.answered)
-    return grounding.agreement_figures(judged, grader.model_name, counted if any(counted) else None)
-
-
-def _agree(
-    claims: int, asked: int, endpoint: EndpointSettings, arguments: argparse.Namespace
-) -> None:
-    """Say what judging so many claims takes; AppError without the person's yes."""
-    answered = grounding.ANSWER_TOKENS * claims
-    cost = (asked * endpoint.price_in + answered * endpoint.price_out) / _PER
-    price = f"about {cost:.4g} by the prices that you entered" if cost else "no prices were entered"
-    say(
-        f"{claims:,} claims with their sources go to {endpoint.model} at {endpoint.base_url}:"
-        f" about {asked:,} tokens, and {answered:,} back; {price}."
-    )
-    if not arguments.yes:
-        raise AppError("Nothing was sent.", "Add --yes to agree.")

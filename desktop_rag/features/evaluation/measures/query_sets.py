@@ -1,4 +1,4 @@
-"""Reads sets with known answers: of queries, of claims, of sentences. Worker threads."""
+"""Reads sets with known answers: of queries, and of sentences. Worker threads."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -144,44 +144,7 @@ _KINDS: Mapping[str, tuple[str, str, Callable[[Path], tuple[Any, ...]]]] = {
 }
 
 
-# --- claims and sentences --------------------------------------------------------------------
-
-_LABELS = {"supported": True, "unsupported": False}
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledClaim:
-    """A claim, its source, and the label by people: supported or not."""
-
-    claim_id: str
-    source: str
-    claim: str
-    is_supported: bool
-
-    @property
-    def label(self) -> str:
-        """The label as in a file of claims."""
-        return "supported" if self.is_supported else "unsupported"
-
-
-def load_claims(path: Path) -> list[LabelledClaim]:
-    """Read a file of rows {source, claim, label}; AppError names the first bad line.
-
-    The label is "supported" or "unsupported", and both must occur.
-    """
-    claims: list[LabelledClaim] = []
-    for number, row, bad in json_objects(path):
-        for key in ("source", "claim", "label"):
-            if not isinstance(row.get(key), str):
-                raise bad(f"It needs a text as its {key}.")
-        if row["label"] not in _LABELS:
-            raise bad('Its label must be "supported" or "unsupported".')
-        claim_id, is_supported = str(row.get("id", number)), _LABELS[row["label"]]
-        claims.append(LabelledClaim(claim_id, row["source"], row["claim"], is_supported))
-    if len({claim.is_supported for claim in claims}) < len(_LABELS):
-        why = "It needs supported and unsupported claims: nothing can be told from one kind."
-        raise AppError(f"{path} is no set of claims.", why)
-    return claims
+# --- sentences -------------------------------------------------------------------------------
 
 
 def load_sentences(path: Path, *, needs_intent: bool = True) -> list[IntentExample]:
