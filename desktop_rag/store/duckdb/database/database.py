@@ -11,6 +11,7 @@ import logging
 import os
 import shutil
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
@@ -105,9 +106,9 @@ class Checkpoints:
         close_to_others(_log_file(self._path))
 
 
-def has_room(path: Path) -> bool:
-    """True when the disk of the library file has room for a checkpoint."""
-    needed = _LEAST_FREE_BYTES + _FREE_PER_LOG_BYTE * _log_bytes(path)
+def has_room(path: Path, size_bytes: int = 0) -> bool:
+    """True when the disk of the library file has room for a checkpoint, and for so much more."""
+    needed = size_bytes + _LEAST_FREE_BYTES + _FREE_PER_LOG_BYTE * _log_bytes(path)
     return shutil.disk_usage(path.parent).free >= needed
 
 
@@ -220,8 +221,10 @@ def _form(path: Path) -> tuple[int, bool]:
 # A file is compacted when it is this many times as large as its content, and wastes this much.
 _MAX_RATIO = 1.45
 _MIN_WASTE_BYTES = 16_000_000
-# Also when text was deleted, whose bytes stay in free blocks; readers wait two seconds for this.
-_MOST_COPIED_BYTES = 200_000_000
+# Also when text was deleted, whose bytes stay in free blocks. Readers wait a second per 100 MB: a
+# larger file is copied at rest once a day only.
+_OFTEN_COPIED_BYTES = 200_000_000
+_LONG_COPY_EVERY_S = 86_400.0
 _SUFFIX = ".compact"
 
 
@@ -337,6 +340,7 @@ class Database(contract.Database):
         self._is_broken = False
         # Set on the lane by who deletes: the bytes of the text are still in the file.
         self.holds_deleted_text = False
+        self._long_copy_at = 0.0
         self._connection = self._open()
         self._device = _device_of(path)
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
@@ -487,8 +491,8 @@ class Database(contract.Database):
     def close(self) -> None:
         """Finish the queued writes, interrupt active readers, then close the file. Idempotent.
 
-        A file that is mostly free, or a small one with deleted text, is then compacted: about a
-        second per 100 MB.
+        A file that is mostly free or holds deleted text is then compacted: about a second per
+        100 MB.
         """
         with self._closing:
             if not self._is_closed:
@@ -501,7 +505,7 @@ class Database(contract.Database):
             run()
             self._checkpoint_when_due()
         self._readers.interrupt_all()
-        is_to_be_copied = self._is_wasteful() or self._may_drop_deleted_text()
+        is_to_be_copied = self._is_wasteful() or self._may_drop_deleted_text(is_closing=True)
         self._connection.close()
         if is_to_be_copied:
             compact(self.path, self.memory_mb)
@@ -523,17 +527,22 @@ class Database(contract.Database):
             elif is_held:
                 free_buffers(self._connection, self.memory_mb)
 
-    def _may_drop_deleted_text(self) -> bool:
+    def _may_drop_deleted_text(self, *, is_closing: bool = False) -> bool:
         if not self.holds_deleted_text or self.is_read_only or self._is_broken or self.fault:
             return False
         try:
-            return self.path.stat().st_size <= _MOST_COPIED_BYTES and has_room(self.path)
+            size = self.path.stat().st_size
+            is_due = (
+                is_closing or size <= _OFTEN_COPIED_BYTES or time.monotonic() >= self._long_copy_at
+            )
+            return is_due and has_room(self.path, size)
         except OSError:
             return False
 
     def _drop_deleted_text(self) -> None:
         """Put a copy without deleted text in place of the file. On the lane, without readers."""
         try:
+            self._long_copy_at = time.monotonic() + _LONG_COPY_EVERY_S
             self._connection.execute("CHECKPOINT")
             with self._cache.changing():
                 self._connection.close()

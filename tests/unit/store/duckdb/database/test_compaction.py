@@ -88,6 +88,24 @@ def test_deleted_text_is_gone_from_the_file_at_rest(path: Path) -> None:
     assert path.stat().st_mode & 0o077 == 0
 
 
+def test_a_large_file_is_copied_at_rest_once_a_day_and_when_it_is_closed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("desktop_rag.store.duckdb.database.database._OFTEN_COPIED_BYTES", 0)
+    database = with_deleted_text(path)
+    database.release()
+    database.write(lambda con: con.execute(f"UPDATE chunks SET text = '{WORD}'"))
+    database.write(lambda con: con.execute("UPDATE chunks SET text = 'kept'"))
+    database.holds_deleted_text = True
+    before = path.stat().st_ino
+    database.release()
+    database.write(lambda con: con.execute("INSERT INTO chunks (text) VALUES ('later')"))
+    assert path.stat().st_ino == before
+    database.close()
+    assert path.stat().st_ino != before
+    assert WORD not in on_disk(path)
+
+
 def test_deleted_text_is_gone_from_the_file_when_it_was_closed(path: Path) -> None:
     with_deleted_text(path).close()
     assert WORD not in on_disk(path)
