@@ -397,7 +397,7 @@ def _library_stores(
 ) -> LibraryStores:
     own, joined = in_use.own, in_use.engine
     return LibraryStores(
-        own.documents, own.sources, own.web_pages, own.tags, own.upkeep,
+        own.documents, own.sources, own.storage, own.tags, own.upkeep,
         pages=home.pages, sent=home.sent.absolute(),
         recordings=RecordingKit(home.transcripts, TranscriptionClient(keys.get, recorder)),
         pictures=home.pictures,

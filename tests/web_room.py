@@ -1,7 +1,8 @@
 """Web links with everything they need: the real store, indexer and parser process."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
 from desktop_rag.core.domain import Document, DocumentState, Source, WebLinks
@@ -10,6 +11,9 @@ from desktop_rag.core.library_events import ChangeSummary, Notice
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.text import rough_token_counts
+from desktop_rag.features.web_pages.crawler import WebAccess, WebLimits
+from desktop_rag.features.web_pages.link_refresher import LinkRefresher
+from desktop_rag.features.web_pages.source_pages import WebPageStore
 from desktop_rag.ingest.background.background_thread import PipelineCallbacks
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
@@ -18,10 +22,8 @@ from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.pictures.pictures import Pictures
 from desktop_rag.ingest.recordings.recordings import Recordings
 from desktop_rag.ingest.sent_files import SentFolders
-from desktop_rag.ingest.web.crawler import WebAccess
-from desktop_rag.ingest.web.link_refresher import LinkRefresher
+from desktop_rag.ingest.sources.source_kinds import SourceKit
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
-from desktop_rag.store.contract.sources import WebPageStore
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
 from tests.servers.web_server import WebServer
@@ -74,10 +76,11 @@ class Room:
             kinds=_own_kinds(home.sent),
             callbacks=replace(callbacks, documents_changed=lambda _: None),
         )  # fmt: skip
-        self.links = LinkRefresher(
-            self.documents, self.sources, self.web_pages, self.indexer, callbacks,
-            folder=self.pages, web=access, clock=lambda: self.now,
+        kit = SourceKit(
+            self.documents, self.sources, self.database, self.indexer, callbacks, ParserProcess,
+            self.pages,
         )  # fmt: skip
+        self.links = LinkRefresher(kit, access, lambda: self.now)
 
     def start(self) -> None:
         self.indexer.start()
@@ -113,3 +116,17 @@ class Room:
 
 
 Build = Callable[..., Room]
+
+
+def loopback_access(
+    seconds: float = 20.0,
+    delay_s: float = 0.0,
+    resolve: Callable[[str, int], Sequence[str]] | None = None,
+) -> WebAccess:
+    """Web access that also allows 127.0.0.1, and no other private address."""
+    limits = WebLimits(seconds=seconds, delay_s=delay_s, page_bytes=1 << 20, busy_s=0.01)
+    return WebAccess(limits, is_home, resolve)
+
+
+def is_home(address: IPv4Address | IPv6Address) -> bool:
+    return str(address) == "127.0.0.1"

@@ -1,6 +1,5 @@
-"""Reports of fetching web pages, their links and robots directives, and documents sent. Pure."""
+"""Reports of fetching, links of pages, addresses of mirrored sites, and documents sent. Pure."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -57,7 +56,6 @@ class CrawlReport:
 # Of one page; a longer list is cut.
 MOST_LINKS = 10_000
 MOST_LINK_CHARS = 4_000
-_WISH = re.compile(r"[\s,;]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,28 +71,6 @@ class PageLinks:
     canonical: str = ""
     robots: str = ""
     digest: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RobotsWishes:
-    """Whether a page may be kept, and its links followed."""
-
-    may_keep: bool = True
-    may_follow: bool = True
-
-
-def robots_wishes(*texts: str, agent: str) -> RobotsWishes:
-    """The directives in a page's head and headers; those for other programs don't count."""
-    words: set[str] = set()
-    for text in texts:
-        is_ours = True
-        for piece in _WISH.split(text.lower()):
-            name, colon, word = piece.partition(":")
-            # `googlebot: noindex` is for that program, until the next name.
-            is_ours = name in (agent, "robots") if colon else is_ours
-            if is_ours:
-                words.add(word if colon else piece)
-    return RobotsWishes(not words & {"noindex", "none"}, not words & {"nofollow", "none"})
 
 
 # What may stand in a path as it is; everything else, `?` and `#` included, is a part of a name.

@@ -171,6 +171,10 @@ class WebLinks:
     path_limit: str = ""
 
 
+# Kinds of sources.
+ON_DISK, PROGRAM, LINKS = "disk", "program", "links"
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A folder, a single file, web links, or the documents that a program sends.
@@ -192,9 +196,14 @@ class Source:
     program: str = ""
 
     @property
+    def kind(self) -> str:
+        """What keeps its documents up to date: ON_DISK, PROGRAM or LINKS."""
+        return PROGRAM if self.program else LINKS if self.links else ON_DISK
+
+    @property
     def is_on_disk(self) -> bool:
         """True for a folder or file of the person's."""
-        return self.links is None and not self.program
+        return self.kind == ON_DISK
 
     @property
     def name(self) -> str:

@@ -43,7 +43,6 @@ from desktop_rag.ingest.pipeline import Findable, LibraryStores, Pipeline
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.sources.catalogue import Catalogue, SourceWatch
 from desktop_rag.ingest.watching.watcher import WatchTimes
-from desktop_rag.ingest.web.intranet_hosts import parse_intranet_hosts
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.system_keyring import FilePasswords
 from desktop_rag.store.contract.documents import DocumentStore, TagStore
@@ -438,7 +437,8 @@ class LibraryCollections:
         network, for addresses written as numbers. This lets the app reach what only this computer
         can reach: it is for the person who looks after it, not for those who add links.
         """
-        return self._store.set_intranet_hosts(collection_id, parse_intranet_hosts(hosts))
+        kept = self._pipeline.scans.links.checked_hosts(hosts) if hosts else ()
+        return self._store.set_intranet_hosts(collection_id, kept)
 
     def answering_model(self, collection_id: str) -> str:
         """The model whose vectors are searched now, without its hash; "" when there is none."""
@@ -581,7 +581,7 @@ class Library:
         """End the processes that read files, unless at work; they start again when needed."""
         self._pipeline.indexer.release()
         self._pipeline.picture_reader.release()
-        self._pipeline.scans.links.release()
+        self._pipeline.scans.release()
         self._pages.release()
         self._attacher.release()
 

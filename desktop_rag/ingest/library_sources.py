@@ -23,7 +23,8 @@ from desktop_rag.ingest.scanning.disk_walk import preview
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.sent_files import SentFolders, content_hash, file_name
 from desktop_rag.ingest.sources.catalogue import Catalogue, SourceWatch
-from desktop_rag.ingest.sources.sent_check import SourceScans, new_row, to_be_read, with_address
+from desktop_rag.ingest.sources.sent_check import new_row, to_be_read, with_address
+from desktop_rag.ingest.sources.source_kinds import SourceScans
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.sources import SourceStore
 
@@ -72,6 +73,7 @@ class LibrarySources:
 
     def add_links(self, links: WebLinks, collection_id: str = "") -> Source:
         """Index web pages from now on; AppError when all of them are in the collection already."""
+        links = self._scans.links.checked(links)
         return self._begin(self._catalogue.add_links(links, collection_id))
 
     def refused_links(
@@ -86,11 +88,11 @@ class LibrarySources:
 
     def crawls(self) -> dict[str, CrawlReport]:
         """The report on fetching each source of links, so far or at the end, by the source's id."""
-        return self._scans.links.reports
+        return self._scans.reports()
 
     def stop_crawl(self, source_id: str) -> None:
         """End the fetching of a source of links; what was read stays."""
-        self._scans.links.stop(source_id)
+        self._scans.stop(source_id)
         self.publish_changed()
 
     def locate(self, source_id: str, path: Path) -> Source:
@@ -125,7 +127,7 @@ class LibrarySources:
 
     def set_links(self, source_id: str, links: WebLinks) -> None:
         """Change the web links of a source and fetch them; AppError when a text is no address."""
-        self._catalogue.set_links(source_id, links)
+        self._store.set_links(source_id, self._scans.links.checked(links))
         self.publish_changed()
         self.rescan(source_id)
 
@@ -134,7 +136,8 @@ class LibrarySources:
 
         AppError for a text that is no address of a folder of the web.
         """
-        self._catalogue.set_base_address(source_id, address)
+        base = self._scans.links.checked_base(address) if address.strip() else ""
+        self._store.set_base_address(source_id, base)
         self.publish_changed()
         self._changed(self._documents.documents(source_id))
 

@@ -36,14 +36,14 @@ from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.scanning.scanner import RecheckTimes, Scanner
 from desktop_rag.ingest.sent_files import SentFolders
 from desktop_rag.ingest.sources.catalogue import Catalogue
-from desktop_rag.ingest.sources.sent_check import SentCheck, SourceScans
-from desktop_rag.ingest.web.crawler import WebAccess
-from desktop_rag.ingest.web.link_refresher import LinkRefresher
+from desktop_rag.ingest.sources.sent_check import SentCheck
+from desktop_rag.ingest.sources.source_kinds import SourceKit, SourceScans
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.models.ports import Embedder
+from desktop_rag.store.contract.database import Database
 from desktop_rag.store.contract.documents import DocumentStore, TagStore
 from desktop_rag.store.contract.search import Upkeep
-from desktop_rag.store.contract.sources import SourceStore, WebPageStore
+from desktop_rag.store.contract.sources import SourceStore
 
 
 class PostingsMaintenance(BackgroundPart):
@@ -95,7 +95,7 @@ class LibraryStores:
 
     documents: DocumentStore
     sources: SourceStore
-    web_pages: WebPageStore
+    storage: Database
     tags: TagStore
     upkeep: Upkeep
     pages: Path
@@ -127,8 +127,7 @@ class Pipeline:
         callbacks: PipelineCallbacks,
     ) -> None:
         """Without `embedders` documents are searchable by words only."""
-        kit = stores.recordings
-        self.recordings = Recordings(kit)
+        self.recordings = Recordings(stores.recordings)
         # Recordings are read or refused by what transcribes them now.
         self.rules = rules = replace(rules, recordings=self.recordings.refusal)
         self._documents = documents = stores.documents
@@ -146,25 +145,30 @@ class Pipeline:
         self.pictures = Pictures(stores.pictures, self.meter, are_read=parser.reads_pictures)
         self.indexer = self._make_indexer(parser, catalogue, priority, on_disk)
         scanner = Scanner(documents, stores.sources, self.indexer, rules, on_disk, recheck_times)
-        links = LinkRefresher(
-            documents, stores.sources, stores.web_pages, self.indexer, callbacks,
-            folder=stores.pages, web=WebAccess(make_parser=make_parser),
-        )  # fmt: skip
         sent = SentCheck(documents, self.sent, self.indexer, callbacks)
-        self.scans = SourceScans(scanner, links, sent, forgotten=self._forget_content)
+        kit = SourceKit(
+            documents, stores.sources, stores.storage, self.indexer, callbacks, make_parser,
+            stores.pages,
+        )  # fmt: skip
+        self.scans = SourceScans(scanner, sent, kit, forgotten=self._forget_content)
         self.embedding = self._make_embedding(embedders, priority) if embedders else None
         self.rechunker = self._make_rechunker(catalogue, on_disk)
         self._maintenance = PostingsMaintenance(
             stores.upkeep, self._is_all_embedded, callbacks.failed
         )
-        self.transcriber = self._make_transcriber(kit, priority) if kit else None
-        parts = (scanner, links, sent, self.indexer, self.rechunker, self._maintenance)
+        self.transcriber = self._make_transcriber(stores.recordings, priority)
+        parts = (self.scans, self.indexer, self.rechunker, self._maintenance)
         self.picture_reader = self._make_picture_reader(make_parser(), priority)
         others = (self.embedding, self.transcriber, self.picture_reader)
-        self._parts: list[BackgroundPart] = [*parts, *(part for part in others if part)]
+        self._parts: list[BackgroundPart | SourceScans] = [
+            *parts,
+            *(part for part in others if part),
+        ]
 
-    def _make_transcriber(self, kit: RecordingKit, priority: AnswerPriority) -> Transcriber:
-        return Transcriber(
+    def _make_transcriber(
+        self, kit: RecordingKit | None, priority: AnswerPriority
+    ) -> Transcriber | None:
+        return kit and Transcriber(
             self.recordings, kit, self._documents, self.indexer.submit,
             share=FairShare(priority), may_run=lambda: self.indexer.is_idle,
             callbacks=self._callbacks,

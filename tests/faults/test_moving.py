@@ -337,7 +337,7 @@ def meddled_library(
     stores = LibraryStores(
         engine.documents,
         engine.sources,
-        engine.web_pages,
+        engine.storage,
         engine.tags,
         engine.upkeep,
         folder / "pages",

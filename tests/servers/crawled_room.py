@@ -1,7 +1,7 @@
 """A collection that follows links on a server on loopback, which only its list of hosts opens."""
 
 from desktop_rag.core.domain import Source, WebLinks
-from desktop_rag.ingest.web.crawler import WebLimits
+from desktop_rag.features.web_pages.crawler import WebLimits
 from tests.servers.web_server import Served, WebServer
 from tests.web_room import WORDS, Room
 

@@ -12,13 +12,11 @@ import gzip
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import Any
 
-from desktop_rag.ingest.web.crawler import WebAccess, WebLimits
 from tests.servers.loopback_server import LoopbackHandler, LoopbackServer, tls_context
 
 HTML = "text/html; charset=utf-8"
@@ -96,20 +94,6 @@ class WebServer(LoopbackServer):
         text = f'<?xml version="1.0"?><{root} xmlns="{space}">{entries}</{root}>'
         self.pages[target] = Served(text, "application/xml", **options)
         return self.url(target)
-
-
-def loopback_access(
-    seconds: float = 20.0,
-    delay_s: float = 0.0,
-    resolve: Callable[[str, int], Sequence[str]] | None = None,
-) -> WebAccess:
-    """Web access that also allows 127.0.0.1, and no other private address."""
-    limits = WebLimits(seconds=seconds, delay_s=delay_s, page_bytes=1 << 20, busy_s=0.01)
-    return WebAccess(limits, is_home, resolve)
-
-
-def is_home(address: IPv4Address | IPv6Address) -> bool:
-    return str(address) == "127.0.0.1"
 
 
 class _Handler(LoopbackHandler):

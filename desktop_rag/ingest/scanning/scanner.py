@@ -414,7 +414,7 @@ class Scanner(BackgroundPart):
         self._rechecks.close()
         super().close()
 
-    def request(self, source: Source, parts: Parts = None) -> None:
+    def request(self, source: Source, parts: Parts = None, /) -> None:
         """Scan the whole source, or only at and below these places."""
         with self._background.condition:
             _, before = self._queue.get(source.source_id, (source, frozenset[Path]()))

@@ -12,7 +12,6 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.watching.watcher import FolderWatcher, WatchTimes
-from desktop_rag.ingest.web.page_address import parse_base_address, parse_links
 from desktop_rag.store.contract.sources import SourceStore
 
 log = logging.getLogger(__name__)
@@ -81,8 +80,7 @@ class Catalogue:
         return self._store.add_source(path, collection_id, rules)
 
     def add_links(self, links: WebLinks, collection_id: str) -> Source:
-        """Record web links; AppError for an invalid address, or when all are there already."""
-        links = _checked(links)
+        """Record web links; AppError when all are there already."""
         collection_id = collection_id or self.default_collection().collection_id
         known = {
             url
@@ -95,14 +93,6 @@ class Catalogue:
             raise AppError("These links are in the library already.",
                            "Refresh them there, or add them to another collection.")  # fmt: skip
         return self._store.add_links(replace(links, urls=fresh), self._pages, collection_id)
-
-    def set_links(self, source_id: str, links: WebLinks) -> None:
-        """Change the links of a source; AppError for an invalid address."""
-        self._store.set_links(source_id, _checked(links))
-
-    def set_base_address(self, source_id: str, address: str) -> None:
-        """Change the site that a folder mirrors; AppError for an invalid address."""
-        self._store.set_base_address(source_id, parse_base_address(address))
 
     def of_program(self, program: str, collection_id: str) -> Source:
         """The source of what a program sends to a collection, recorded when it is first asked for.
@@ -140,14 +130,6 @@ class Catalogue:
     def default_collection(self) -> Collection:
         """The oldest collection, added if there is none yet."""
         return self._store.default_collection(DEFAULT_COLLECTION)
-
-
-def _checked(links: WebLinks) -> WebLinks:
-    """The links as they are kept; AppError for an invalid address or limit."""
-    path = links.path_limit.strip()
-    if path and not path.startswith("/"):
-        raise AppError(f"“{path}” is not the path of a site.", "Write it like /guide/.")
-    return replace(links, urls=parse_links("\n".join(links.urls)), path_limit=path)
 
 
 def _refuse_overlap(path: Path, collection_id: str, known: Iterable[Source]) -> None:

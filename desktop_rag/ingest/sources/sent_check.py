@@ -1,4 +1,4 @@
-"""Scans of sources, and the one of sent documents: brings their rows in line with the folders.
+"""The scan of sent documents: brings their rows in line with the folders.
 
 It runs at the start and on request, on the thread "sent-documents": after a crash, a restored
 backup or a repair some rows are missing, or stand for what is gone.
@@ -20,9 +20,7 @@ from desktop_rag.ingest.background.background_thread import (
     PipelineCallbacks,
 )
 from desktop_rag.ingest.indexing.indexer import Indexer
-from desktop_rag.ingest.scanning.scanner import Scanner
 from desktop_rag.ingest.sent_files import SentFolders
-from desktop_rag.ingest.web.link_refresher import LinkRefresher
 from desktop_rag.store.contract.documents import DocumentStore
 
 log = logging.getLogger(__name__)
@@ -70,7 +68,7 @@ class SentCheck(BackgroundPart):
             failed=callbacks.failed, became_idle=callbacks.became_idle,
         )  # fmt: skip
 
-    def request(self, source: Source) -> None:
+    def request(self, source: Source, _places: frozenset[Path] | None = None, /) -> None:
         """Look at a source now."""
         with self._background.condition:
             self._queue[source.source_id] = source
@@ -161,42 +159,3 @@ class _Changes:
                 self.added.append(new_row(self._source_id, path, sent))
             else:
                 self._folders.drop(self._source_id, [sent])
-
-
-class SourceScans:
-    """Sends each source to the scanner, the fetcher of links, or the check of sent documents."""
-
-    def __init__(
-        self,
-        scanner: Scanner,
-        links: LinkRefresher,
-        sent: SentCheck,
-        *,
-        forgotten: Callable[[], None],
-    ) -> None:
-        """`forgotten` is called when the documents of a source are gone."""
-        self.links = links
-        self._forgotten = forgotten
-        self._scanner = scanner
-        self._sent = sent
-
-    def request(self, source: Source, places: frozenset[Path] | None = None) -> None:
-        """Compare a source, or only these places of it, with the disk or the web."""
-        if source.links is not None:
-            self.links.request(source)
-        elif source.program:
-            self._sent.request(source)
-        else:
-            self._scanner.request(source, places)
-
-    def forget(self, source_id: str) -> None:
-        """Remove a source and all its documents from the store."""
-        self._scanner.forget(source_id)
-        self.links.forget(source_id)
-        self._sent.forget(source_id)
-        self._forgotten()
-
-    @property
-    def is_idle(self) -> bool:
-        """True when no scan is due or running."""
-        return self._scanner.is_idle and self.links.is_idle and self._sent.is_idle

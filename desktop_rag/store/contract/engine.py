@@ -29,7 +29,7 @@ from desktop_rag.store.contract.records import (
     UnfinishedAnswerStore,
 )
 from desktop_rag.store.contract.search import LexicalStore, NameStore, Upkeep
-from desktop_rag.store.contract.sources import SourceStore, WebPageStore
+from desktop_rag.store.contract.sources import SourceStore
 from desktop_rag.store.contract.vectors import ModelStore
 
 ColumnKind = Literal["VARCHAR", "BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "TIME", "BOOLEAN"]
@@ -131,7 +131,6 @@ class Engine:
     documents: DocumentStore
     chunks: ChunkStore
     sources: SourceStore
-    web_pages: WebPageStore
     tags: TagStore
     lexical: LexicalStore
     names: NameStore
@@ -170,7 +169,6 @@ def assembled(
     return Engine(
         documents=DocumentStore(storage, content, claims or DocumentClaims()),
         sources=SourceStore(storage, content),
-        web_pages=WebPageStore(storage),
         tags=TagStore(storage),
         conversations=ConversationStore(storage),
         unfinished=UnfinishedAnswerStore(home / "unfinished"),

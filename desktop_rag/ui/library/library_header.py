@@ -1,6 +1,6 @@
 """The top of the library page, and the page of an empty library. Qt thread."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 
 from PySide6.QtCore import QSize, Qt, Signal
@@ -176,16 +176,22 @@ class LibraryHeader(QWidget):
     view_chosen = Signal(object)
     folder_requested = Signal()
     files_requested = Signal()
-    links_requested = Signal()
     collections_requested = Signal()
     pause_requested = Signal()
 
     def __init__(
-        self, theme: Theme, more_views: Sequence[str] = (), parent: QWidget | None = None
+        self,
+        theme: Theme,
+        more_views: Sequence[str],
+        ways: Mapping[str, Callable[[], None]],
+        parent: QWidget,
     ) -> None:
-        """`more_views`: the names of views beside those of the files."""
+        """`more_views`: the names of views beside those of the files. `ways`: what adds sources
+        that are no folders and files, by the words of the buttons.
+        """
         super().__init__(parent)
         self._theme = theme
+        self._ways = ways
         self._build((*LibraryView, *more_views))
         self.show_actions(False)
 
@@ -227,10 +233,10 @@ class LibraryHeader(QWidget):
             then=self.folder_requested,
         )
         self._add_files = TextButton(tr("Add files…"), self, then=self.files_requested)
-        self._add_links = TextButton(tr("Add web links…"), self, then=self.links_requested)
+        further = [TextButton(words, self, then=add) for words, add in self._ways.items()]
         # Aligned with the small text beside it.
         self._summary.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading)
-        self._adding = [self._add_folder, self._add_files, self._add_links]
+        self._adding = [self._add_folder, self._add_files, *further]
         top = WrappingRow(
             [title, self._summary],
             self._adding,

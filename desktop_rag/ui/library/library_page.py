@@ -51,7 +51,7 @@ from desktop_rag.ui.library.documents_panel import DocumentsPanel
 from desktop_rag.ui.library.facets.facet_values import StateGroup
 from desktop_rag.ui.library.library_feed import LibraryFeed
 from desktop_rag.ui.library.library_header import FirstRun, LibraryHeader, LibraryView
-from desktop_rag.ui.library.source_actions import SourceActions
+from desktop_rag.ui.library.source_actions import FurtherKind, SourceActions
 from desktop_rag.ui.library.source_list import SourceList
 from desktop_rag.ui.passwords.password_actions import PasswordActions
 from desktop_rag.ui.tags.tag_actions import TagActions
@@ -321,10 +321,12 @@ class LibraryPage(QWidget):
         theme: Theme,
         kinds_read: Sequence[str],
         more_views: Mapping[str, Callable[[], QWidget]] | None = None,
+        more_kinds: Sequence[Callable[[], FurtherKind]] = (),
     ) -> None:
         """`kinds_read` names the supported kinds of files, such as `PDF`.
 
-        `more_views` build views beside those of the files, by their names, when first shown.
+        `more_views` build views beside those of the files, by their names, when first shown;
+        `more_kinds` make further kinds of sources.
         """
         super().__init__()
         self._bridge = bridge
@@ -333,7 +335,8 @@ class LibraryPage(QWidget):
         self._opener = DocumentOpener(bridge, library, theme, self)
         self._model = DocumentModel(self)
         self._feed = LibraryFeed(bridge, library, self._model, self)
-        self._actions = SourceActions(bridge, library, self)
+        kinds = [make() for make in more_kinds]
+        self._actions = SourceActions(bridge, library, self, kinds)
         self._files = FileActions(bridge, library, self)
         self._passwords = PasswordActions(bridge, library, self)
         self._tags = TagActions(bridge, library, self)
@@ -382,7 +385,7 @@ class LibraryPage(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
         # Created from top to bottom, which sets the Tab order.
-        self.header = LibraryHeader(self._theme, list(self._unbuilt), self)
+        self.header = LibraryHeader(self._theme, list(self._unbuilt), self._actions.ways, self)
         self.below_header = vertical()
         self._first_run = FirstRun(self._theme, kinds_read)
         self._empty = QScrollArea(self, widgetResizable=True)
@@ -430,7 +433,6 @@ class LibraryPage(QWidget):
         self.header.view_chosen.connect(self.show_view)
         self.header.folder_requested.connect(self.choose_folder)
         self.header.files_requested.connect(self._actions.choose_files)
-        self.header.links_requested.connect(self._actions.choose_links)
         self.header.collections_requested.connect(self._actions.edit_collections)
         self.header.pause_requested.connect(self._on_pause_clicked)
         self._model.counts_changed.connect(lambda: self.header.show_counts(self._model.counts()))

@@ -1,19 +1,19 @@
-"""Adds and edits folders, files, web links and collections. Qt thread.
+"""Adds and edits folders, files and collections, and sources of the wings. Qt thread.
 
 It opens the dialogs and applies their results to the library through the bridge.
 """
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from desktop_rag.core.crawling import CrawlReport
-from desktop_rag.core.domain import WHOLE_FOLDER, Collection, Source, SourceRules, WebLinks
+from desktop_rag.core.domain import WHOLE_FOLDER, Collection, Source, SourceRules
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import FolderPreview, Notice
@@ -24,110 +24,32 @@ from desktop_rag.ui.foundation.delayed_change import DelayedChange
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.dialogs.collections_dialog import CollectionsDialog
 from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
-from desktop_rag.ui.library.dialogs.links_dialog import LinksDialog
 from desktop_rag.ui.widgets.forms import choose_file, choose_files, choose_folder, open_once
 
 log = logging.getLogger(__name__)
 
-_LOOK_MS = 1_000
 # A first folder is added unasked when it has few files, counted within this time.
 _FEW_FILES = 1_000
 _COUNTED_MS = 1_500
 
 
-class LinkActions(QObject):
-    """Adds web links, and changes what is read of them; `changed` follows an applied change.
+@dataclass(frozen=True, slots=True)
+class FurtherKind:
+    """A kind of source of a wing: `words` are those of the button that adds one.
 
-    The dialog shows the result of fetching them, and stays up to date while it is open.
+    `add` gets the collections to choose from, `edit` a source; both get the page, which their
+    dialog opens over, and what to call after a change.
     """
 
-    changed = Signal()
-
-    def __init__(self, bridge: Bridge, library: Library, page: QWidget) -> None:
-        """Dialogs open over `page`."""
-        super().__init__(page)
-        self._bridge = bridge
-        self._library = library
-        self._page = page
-
-    def add(self, collections: Sequence[Collection]) -> None:
-        """Let the person enter and add web pages."""
-        dialog = LinksDialog(collections, self._page)
-        library, closed = self._library, threading.Event()
-
-        def finish(_source: Source) -> None:
-            dialog.accept()
-            self.changed.emit()
-
-        def add(collection: str, links: WebLinks) -> None:
-            self._bridge.run(
-                dialog,
-                lambda: library.sources.add_links(links, id_of(library, collection)),
-                finish,
-                dialog.show_error,
-            )
-
-        def check(collection: str, links: WebLinks, is_wanted_anyway: bool) -> None:
-            if is_wanted_anyway:
-                add(collection, links)
-                return
-            self._bridge.run(
-                dialog,
-                lambda: library.sources.refused_links(
-                    links, _known_id(library, collection), cancel=closed
-                ),
-                lambda refused: dialog.show_refused(refused) if refused else add(collection, links),
-                dialog.show_error,
-            )
-
-        dialog.submitted.connect(check)
-        dialog.finished.connect(closed.set)
-        open_once(dialog)
-
-    def edit(self, source: Source) -> None:
-        """Let the person change what is read of links, and see which were refused."""
-        dialog = LinksDialog([], self._page, source)
-        sources, source_id = self._library.sources, source.source_id
-
-        def finish(_: object) -> None:
-            dialog.accept()
-            self.changed.emit()
-
-        def save(_collection: str, links: WebLinks, _is_wanted_anyway: bool) -> None:
-            self._bridge.run(
-                dialog, lambda: sources.set_links(source_id, links), finish, dialog.show_error
-            )
-
-        def show(report: CrawlReport | None) -> None:
-            if report:
-                dialog.show_report(report)
-
-        def look() -> None:
-            self._bridge.run(dialog, lambda: sources.crawls().get(source_id), show)
-
-        def stop() -> None:
-            self._bridge.run(dialog, lambda: sources.stop_crawl(source_id), lambda _: look())
-
-        timer = QTimer(dialog, interval=_LOOK_MS)
-        timer.timeout.connect(look)
-        timer.start()
-        dialog.submitted.connect(save)
-        dialog.stop_requested.connect(stop)
-        look()
-        open_once(dialog)
+    kind: str
+    words: str
+    add: Callable[[QWidget, Sequence[Collection], Callable[[], None]], None]
+    edit: Callable[[QWidget, Source, Callable[[], None]], None]
 
 
 def id_of(library: Library, collection: str) -> str:
     """The id of the named collection, created if missing; "" for the default one."""
     return library.collections.find_or_add(collection).collection_id if collection else ""
-
-
-def _known_id(library: Library, collection: str) -> str:
-    """The id of the collection that links would go to; "" if it does not exist yet."""
-    known = library.collections.all()
-    wanted = collection.casefold()
-    found = (c for c in known if not wanted or c.name.casefold() == wanted)
-    return next((c.collection_id for c in found), "")
 
 
 class SourceActions(QObject):
@@ -141,14 +63,15 @@ class SourceActions(QObject):
     put_away = Signal(str)
     brought_back = Signal(str)
 
-    def __init__(self, bridge: Bridge, library: Library, page: QWidget) -> None:
+    def __init__(
+        self, bridge: Bridge, library: Library, page: QWidget, kinds: Sequence[FurtherKind] = ()
+    ) -> None:
         """Dialogs open over `page`."""
         super().__init__(page)
         self._bridge = bridge
         self._library = library
         self._page = page
-        self._links = LinkActions(bridge, library, page)
-        self._links.changed.connect(self.changed)
+        self._kinds = {each.kind: each for each in kinds}
         self._collections: Sequence[Collection] = ()
         self._sources: Sequence[Source] = ()
         # By source id, until the source is gone or back.
@@ -199,10 +122,13 @@ class SourceActions(QObject):
             self._page, tr("Add files to the library"), lambda names: self.add(map(Path, names))
         )
 
-    @Slot()
-    def choose_links(self) -> None:
-        """Let the person enter and add web pages."""
-        self._links.add(self._collections)
+    @property
+    def ways(self) -> Mapping[str, Callable[[], None]]:
+        """What adds a source of each further kind, by the words of its button."""
+        return {each.words: partial(self._add_further, each) for each in self._kinds.values()}
+
+    def _add_further(self, kind: FurtherKind) -> None:
+        kind.add(self._page, self._collections, self.changed.emit)
 
     @Slot()
     def edit_collections(self) -> None:
@@ -237,9 +163,10 @@ class SourceActions(QObject):
         choose(self._page, title, apply, start=str(Path.home()))
 
     def edit(self, source: Source) -> None:
-        """Let the person edit the rules of a folder, or what is read of links."""
-        if source.links:
-            self._links.edit(source)
+        """Let the person edit the rules of a folder, or a source of a further kind."""
+        if not source.is_on_disk:
+            if kind := self._kinds.get(source.kind):
+                kind.edit(self._page, source, self.changed.emit)
             return
         dialog = FolderDialog(
             self._bridge, self._library, source.path, self._collections, source, self._page
@@ -368,7 +295,7 @@ class SourceActions(QObject):
                 collections.set_chunking(collection_id, edited.chunking)
             if embedder != edited.embedder:
                 collections.set_embedder(collection_id, edited.embedder)
-            if before is None or before.intranet_hosts != edited.intranet_hosts:
+            if edited.intranet_hosts != (before.intranet_hosts if before else ()):
                 collections.set_intranet_hosts(collection_id, edited.intranet_hosts)
             return collections.set_members(collection_id, members)
 

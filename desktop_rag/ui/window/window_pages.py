@@ -30,6 +30,7 @@ from desktop_rag.ui.widgets.scrolled_page import put_in_place
 if TYPE_CHECKING:
     from desktop_rag.ui.chat.chat_page import ChatPage
     from desktop_rag.ui.library.library_page import LibraryPage
+    from desktop_rag.ui.library.source_actions import FurtherKind
     from desktop_rag.ui.search.search_page import SearchPage
     from desktop_rag.ui.settings.settings_page import SettingsPage
     from desktop_rag.ui.settings.settings_parts import Part
@@ -138,6 +139,7 @@ class WindowPages(QStackedWidget):
         self._kinds_read = kinds_read
         self._beside_settings: list[Part] = []
         self._beside_files: dict[str, Callable[[], QWidget]] = {}
+        self._more_kinds: list[Callable[[], FurtherKind]] = []
         self._beside_chats: dict[str, Callable[[], QWidget]] = {}
         self._is_asked = False
         # The name of the part of the settings that compares models, "" without one.
@@ -159,6 +161,10 @@ class WindowPages(QStackedWidget):
     def add_library_view(self, name: str, build: Callable[[], QWidget]) -> None:
         """Add a view to the library, before that is shown; it is built when first shown."""
         self._beside_files[name] = build
+
+    def add_source_kind(self, make: Callable[[], "FurtherKind"]) -> None:
+        """Add a kind of source to the library, before that is shown."""
+        self._more_kinds.append(make)
 
     def add_below_chats(self, name: str, build: Callable[[], QWidget]) -> None:
         """Add what is shown in place of a chat, before there are any; built when first shown."""
@@ -209,8 +215,9 @@ class WindowPages(QStackedWidget):
             from desktop_rag.ui.library.library_page import LibraryPage
 
             self.built_library = LibraryPage(
-                self._bridge, self._library, self._theme, self._kinds_read, self._beside_files
-            )
+                self._bridge, self._library, self._theme, self._kinds_read, self._beside_files,
+                self._more_kinds,
+            )  # fmt: skip
             self.built_library.long_pictures_chosen.connect(self._on_long_pictures_chosen)
             self._add(LIBRARY, self.built_library)
         return self.built_library

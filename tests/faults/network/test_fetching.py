@@ -12,9 +12,15 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.errors import AppError, Cancelled
-from desktop_rag.ingest.web.crawler import FetchedPage, WebAccess, WebLimits
-from desktop_rag.ingest.web.page_address import PageRefused, RefusalKind, is_public, parse_links
-from tests.servers.web_server import HTML, Served, WebServer, is_home, loopback_access
+from desktop_rag.features.web_pages.crawler import FetchedPage, WebAccess, WebLimits
+from desktop_rag.features.web_pages.page_address import (
+    PageRefused,
+    RefusalKind,
+    is_public,
+    parse_links,
+)
+from tests.servers.web_server import HTML, Served, WebServer
+from tests.web_room import is_home, loopback_access
 
 Fetch = Callable[..., FetchedPage | None]
 CERTIFICATE = Path(__file__).parents[2] / "integration" / "endpoints" / "localhost.pem"
@@ -183,17 +189,18 @@ def test_n06_no_such_address_can_be_entered(line: str) -> None:
 
 
 @pytest.mark.slow
-def test_n06_nothing_else_in_ingest_can_connect() -> None:
-    room = Path(__file__).parents[3] / "desktop_rag" / "ingest"
+def test_n06_nothing_else_that_fetches_and_reads_can_connect() -> None:
+    app = Path(__file__).parents[3] / "desktop_rag"
     networking = {"ftplib", "http", "httpcore2", "httpx2", "requests", "socket", "ssl"}
     users = {
-        path.relative_to(room).as_posix()
-        for path in room.rglob("*.py")
+        path.relative_to(app).as_posix()
+        for room in ("ingest", "features/web_pages")
+        for path in (app / room).rglob("*.py")
         if networking & imported(path) or "urllib.request" in path.read_text(encoding="utf-8")
     }
-    pair = "parsing/protocol.py"  # a pair of sockets, connected to each other
-    assert users == {"web/transport.py", pair}
-    assert "connect(" not in (room / pair).read_text(encoding="utf-8")
+    pair = "ingest/parsing/protocol.py"  # a pair of sockets, connected to each other
+    assert users == {"features/web_pages/transport.py", pair}
+    assert "connect(" not in (app / pair).read_text(encoding="utf-8")
 
 
 def imported(path: Path) -> set[str]:

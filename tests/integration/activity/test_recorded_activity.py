@@ -152,6 +152,7 @@ def test_changes_of_the_index(services: Services, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.needs_wings("web_pages")
 def test_a_page_on_this_computer_is_refused(services: Services) -> None:
     url = "http://127.0.0.1:8123/status?token=secret"
     services.library.sources.add_links(WebLinks((url,), 10))

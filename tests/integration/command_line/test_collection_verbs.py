@@ -52,6 +52,7 @@ def test_a_folder_is_chosen_and_taken_back(folder: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.needs_wings("web_pages")
 def test_hosts_of_the_local_network_are_allowed_and_taken_back(tmp_path: Path) -> None:
     with WebServer() as site:
         url = site.page("/wiki/", "The tide table")
@@ -71,6 +72,7 @@ def test_hosts_of_the_local_network_are_allowed_and_taken_back(tmp_path: Path) -
 
 
 @pytest.mark.slow
+@pytest.mark.needs_wings("web_pages")
 def test_a_folder_that_mirrors_a_site_has_sources_that_link_there(folder: Path) -> None:
     run_json("index", str(folder), "--base-address", "https://docs.example/en")
     [found] = run_json("search", "lamp dusk keeper")

@@ -14,6 +14,7 @@ from tests.command_line import run, run_json
 
 
 @pytest.mark.slow
+@pytest.mark.needs_wings("web_pages")
 def test_it_lists_every_kind_with_the_addresses_in_use(
     home: Home, build_services: Callable[[], Services]
 ) -> None:

@@ -45,7 +45,7 @@ def test_before_each_file_reading_waits_for_the_answer_but_not_for_ever(tmp_path
         stores = LibraryStores(
             engine.documents,
             engine.sources,
-            engine.web_pages,
+            engine.storage,
             engine.tags,
             engine.upkeep,
             home.pages,

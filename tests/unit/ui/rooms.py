@@ -30,7 +30,6 @@ from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.system_keyring import KeyStore
 from desktop_rag.store.contract.documents import TagStore
-from desktop_rag.store.contract.sources import WebPageStore
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
 from desktop_rag.store.duckdb.search.postings import PostingsMerge
@@ -87,7 +86,7 @@ def make_library(database: Database, root: Path) -> Library:
     stores = LibraryStores(
         engine.documents,
         engine.sources,
-        WebPageStore(database),
+        database,
         TagStore(database),
         PostingsMerge(database),
         root / "pages",

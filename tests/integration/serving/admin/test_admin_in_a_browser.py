@@ -14,7 +14,10 @@ from tests.browsing.browser import CHROMIUM, Browser, Page
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs chromium")
+pytestmark = [
+    pytest.mark.skipif(not CHROMIUM, reason="needs chromium"),
+    pytest.mark.needs_wings("web_pages"),
+]
 # Where pictures are kept to be looked at.
 PICTURES = os.environ.get("ADMIN_PICTURES", "")
 

@@ -190,6 +190,7 @@ def test_collections_and_prompts_are_added_changed_and_removed(admin: AdminBrows
     assert not [p for p in prompts.all() if p.name.startswith("tide")]
 
 
+@pytest.mark.needs_wings("web_pages")
 def test_folders_and_pages_are_added_and_cut_as_wanted(admin: AdminBrowser, tmp_path: Path) -> None:
     library = admin.server.services.library
     admin.send("/admin/collections", {"name": "Harbour"})
@@ -251,6 +252,7 @@ def test_an_assistant_is_made_changed_and_deleted(admin: AdminBrowser) -> None:
 
 @pytest.mark.usefixtures("open_indexed")
 @pytest.mark.slow
+@pytest.mark.needs_wings("web_pages")
 def test_a_crawl_says_when_it_runs_and_what_it_was_refused(admin: AdminBrowser) -> None:
     library = admin.server.services.library
     source = library.sources.add_links(WebLinks(("http://127.0.0.1/harbour",), 5, 0.0))
@@ -318,6 +320,7 @@ def test_only_lengths_are_in_the_log_unless_it_is_switched_on(
 
 
 @pytest.mark.slow
+@pytest.mark.needs_wings("web_pages")
 def test_an_admin_lets_a_collection_fetch_from_the_local_network(admin: AdminBrowser) -> None:
     library = admin.server.services.library
     (collection,) = library.collections.all()

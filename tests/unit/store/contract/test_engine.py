@@ -14,7 +14,6 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import NamedDocuments, Scope
-from desktop_rag.store.contract.sources import WebPage
 from tests.engines import Open
 from tests.stored_rows import (
     add,
@@ -219,9 +218,9 @@ def test_after_closing_everything_is_refused(engine: Engine) -> None:
         lambda: engine.lexical.best([("lamp",)], 1),
         lambda: engine.models.search(vectors.model_id).nearest(np.ones(4, np.float32), 1),
         lambda: engine.models.vectors("model", 4, "spec"),
-        lambda: engine.web_pages.put("a", WebPage()),
+        lambda: engine.sources.set_refreshed("a", 1.0),
         lambda: engine.conversations.add("Lamps", ""),
-        engine.store(ExperimentStore).measurements,
+        engine.store(ExperimentStore).sets,
     ):
         with pytest.raises(AppError, match="closed"):
             work()

@@ -3,12 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.core.crawling import CrawlRefusal, CrawlReport, CrawlState
 from desktop_rag.core.domain import SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.sources import SourceStore, WebPage
+from desktop_rag.store.contract.sources import SourceStore
 from tests.stored_rows import add, document, indexed, put
 
 
@@ -101,27 +100,6 @@ def test_only_an_empty_collection_goes(store: SourceStore, tmp_path: Path) -> No
     assert store.collections() == []
 
 
-def test_what_was_said_last_of_a_page_is_known(engine: Engine) -> None:
-    add(engine, document("a"), document("b"))
-    pages = engine.web_pages
-    pages.put("a", WebPage('"1"', "Mon, 01 Jan 2024 00:00:00 GMT", 1.5))
-    pages.put("a", WebPage('"2"', "", 2.5))
-    pages.put("b", WebPage())
-    assert pages.get(["a", "b", "c"]) == {"a": WebPage('"2"', "", 2.5), "b": WebPage()}
-    assert pages.get([]) == {}
-
-
-@pytest.mark.slow
-def test_pages_go_with_their_documents(engine: Engine) -> None:
-    add(engine, document("kept"), document("gone"))
-    engine.web_pages.put("kept", WebPage('"1"'))
-    engine.web_pages.put("gone", WebPage('"2"'))
-    [gone] = engine.documents.get(["gone"])
-    engine.documents.apply_changes(gone.source_id, [], {}, ["gone"])
-    engine.web_pages.purge()
-    assert set(engine.web_pages.get(["kept", "gone"])) == {"kept"}
-
-
 def test_files_of_a_folder_that_mirrors_a_site_have_addresses(
     engine: Engine, store: SourceStore, tmp_path: Path
 ) -> None:
@@ -141,18 +119,11 @@ def test_files_of_a_folder_that_mirrors_a_site_have_addresses(
     assert [p.url for p in engine.lexical.passages({chunk_id: score})] == [""]
 
 
-def test_links_and_the_report_of_their_fetching_are_kept(engine: Engine, tmp_path: Path) -> None:
+def test_the_links_of_a_source_are_changed(engine: Engine, tmp_path: Path) -> None:
     links = WebLinks(("https://a.example/",), follow_depth=3, path_limit="/guide/")
     source = engine.sources.add_links(WebLinks(("https://b.example/",)), tmp_path / "pages", "c")
     engine.sources.set_links(source.source_id, links)
     assert engine.sources.sources()[0].links == links
-    refusals = (CrawlRefusal("https://a.example/x", "No."),)
-    report = CrawlReport(CrawlState.STOPPED, 1.0, 2.0, 7, 5, 4, 1, 9, 1, True, refusals)
-    engine.web_pages.put_report("gone", CrawlReport())
-    for each in (CrawlReport(), report):
-        engine.web_pages.put_report(source.source_id, each)
-    engine.web_pages.purge()
-    assert engine.web_pages.reports() == {source.source_id: report}
 
 
 def test_a_source_that_is_put_away_is_found_nowhere_until_it_is_brought_back(

@@ -46,7 +46,7 @@ def library(
         LibraryStores(
             engine.documents,
             engine.sources,
-            engine.web_pages,
+            engine.storage,
             engine.tags,
             engine.upkeep,
             home.pages,

@@ -12,11 +12,11 @@ from email.utils import parsedate_to_datetime
 from html import escape
 from typing import Any, cast
 
-from desktop_rag.ingest.web.crawler import CacheValidators, Crawler, FetchedPage
-from desktop_rag.ingest.web.page_address import PageRefused, RefusalKind, host_of, joined
-from desktop_rag.ingest.web.page_type import HTML
-from desktop_rag.ingest.web.sitemap_walk import ListError, parse_xml
-from desktop_rag.ingest.web.source_pages import SourcePages
+from desktop_rag.features.web_pages.crawler import CacheValidators, Crawler, FetchedPage
+from desktop_rag.features.web_pages.page_address import PageRefused, RefusalKind, host_of, joined
+from desktop_rag.features.web_pages.page_type import HTML
+from desktop_rag.features.web_pages.sitemap_walk import ListError, parse_xml
+from desktop_rag.features.web_pages.source_pages import SourcePages
 
 _START = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*<(?:rss|(?:[\w.-]+:)?feed|rdf:RDF)[\s>]",

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.ingest.web.page_address import (
+from desktop_rag.features.web_pages.page_address import (
     PageRefused,
     joined,
     normalise,

@@ -14,9 +14,8 @@ from urllib.parse import quote, unquote_to_bytes
 
 from desktop_rag.core.errors import Cancelled
 from desktop_rag.core.waits import doubled_s, pause_s, wait_s_in
-from desktop_rag.ingest.parsing.parser_process import ParserProcess
-from desktop_rag.ingest.web.intranet_hosts import NO_HOSTS, IntranetHosts
-from desktop_rag.ingest.web.page_address import (
+from desktop_rag.features.web_pages.intranet_hosts import NO_HOSTS, IntranetHosts
+from desktop_rag.features.web_pages.page_address import (
     Address,
     PageRefused,
     RefusalKind,
@@ -26,10 +25,11 @@ from desktop_rag.ingest.web.page_address import (
     origin_of,
     target_of,
 )
-from desktop_rag.ingest.web.page_type import in_utf8, refuse_other_types, suffix_of
+from desktop_rag.features.web_pages.page_type import in_utf8, refuse_other_types, suffix_of
+from desktop_rag.ingest.parsing.parser_process import ParserProcess
 
 if TYPE_CHECKING:
-    from desktop_rag.ingest.web.transport import WebResponse, WebTransport
+    from desktop_rag.features.web_pages.transport import WebResponse, WebTransport
 
 # The first word is the program name that robots.txt files match.
 AGENT = "desktop-rag"
@@ -112,6 +112,31 @@ class RobotsRules:
 
 
 NO_RULES = RobotsRules()
+
+
+_WISH = re.compile(r"[\s,;]+")
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsWishes:
+    """Whether a page may be kept, and its links followed."""
+
+    may_keep: bool = True
+    may_follow: bool = True
+
+
+def robots_wishes(*texts: str, agent: str) -> RobotsWishes:
+    """The directives in a page's head and headers; those for other programs don't count."""
+    words: set[str] = set()
+    for text in texts:
+        is_ours = True
+        for piece in _WISH.split(text.lower()):
+            name, colon, word = piece.partition(":")
+            # `googlebot: noindex` is for that program, until the next name.
+            is_ours = name in (agent, "robots") if colon else is_ours
+            if is_ours:
+                words.add(word if colon else piece)
+    return RobotsWishes(not words & {"noindex", "none"}, not words & {"nofollow", "none"})
 
 
 def parse_robots(text: str, agent: str) -> RobotsRules:
@@ -452,7 +477,7 @@ class WebAccess:
         It may also reach the hosts of `intranet`.
         """
         # Importing the network libraries takes a while; the window opens without them.
-        from desktop_rag.ingest.web.transport import WebTransport, resolve_host  # noqa: PLC0415
+        from desktop_rag.features.web_pages.transport import WebTransport, resolve_host  # noqa: PLC0415
 
         transport = WebTransport(
             cancel, is_allowed=self.is_allowed, intranet=intranet,

@@ -8,9 +8,9 @@ import pytest
 
 from desktop_rag.core.domain import WebLinks
 from desktop_rag.core.library_events import ChangeSummary
-from tests.servers.web_server import Served, WebServer, loopback_access
+from tests.servers.web_server import Served, WebServer
 from tests.waiting import until
-from tests.web_room import FAILED, WORDS, Build, Room
+from tests.web_room import FAILED, WORDS, Build, Room, loopback_access
 
 pytestmark = pytest.mark.slow
 

@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -14,20 +15,24 @@ from desktop_rag.core.crawling import CrawlReport, CrawlState
 from desktop_rag.core.domain import DocumentState, Source, WebLinks
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.library_events import Notice
-from desktop_rag.ingest.background.background_thread import (
-    BackgroundPart,
-    BackgroundThread,
-    PipelineCallbacks,
-    Ticker,
+from desktop_rag.features.web_pages.crawler import Crawler, FetchedPage, WebAccess
+from desktop_rag.features.web_pages.feed_pages import FeedPages, FoundFeed, feed_in
+from desktop_rag.features.web_pages.follower import Follower, Following, LinkReader
+from desktop_rag.features.web_pages.intranet_hosts import (
+    NO_HOSTS,
+    IntranetHosts,
+    intranet_hosts_of,
+    parse_intranet_hosts,
 )
-from desktop_rag.ingest.indexing.indexer import Indexer
-from desktop_rag.ingest.web.crawler import Crawler, FetchedPage, WebAccess
-from desktop_rag.ingest.web.feeds.feed_pages import FeedPages, FoundFeed, feed_in
-from desktop_rag.ingest.web.following.follower import Follower, Following, LinkReader
-from desktop_rag.ingest.web.intranet_hosts import NO_HOSTS, IntranetHosts, intranet_hosts_of
-from desktop_rag.ingest.web.page_address import PageRefused, RefusalKind, normalise, parse_links
-from desktop_rag.ingest.web.page_type import PDF, drop_folders_but, stat_of
-from desktop_rag.ingest.web.sitemap_walk import (
+from desktop_rag.features.web_pages.page_address import (
+    PageRefused,
+    RefusalKind,
+    normalise,
+    parse_base_address,
+    parse_links,
+)
+from desktop_rag.features.web_pages.page_type import PDF, drop_folders_but, stat_of
+from desktop_rag.features.web_pages.sitemap_walk import (
     FoundSitemap,
     ListError,
     SitemapPages,
@@ -36,9 +41,9 @@ from desktop_rag.ingest.web.sitemap_walk import (
     sitemap_in,
     unpacked,
 )
-from desktop_rag.ingest.web.source_pages import Findings, SourcePages, Stores
-from desktop_rag.store.contract.documents import DocumentStore
-from desktop_rag.store.contract.sources import SourceStore, WebPageStore
+from desktop_rag.features.web_pages.source_pages import Findings, SourcePages, WebPageStore
+from desktop_rag.ingest.background.background_thread import BackgroundThread, Ticker
+from desktop_rag.ingest.sources.source_kinds import LinkKind, SourceKit
 
 log = logging.getLogger(__name__)
 
@@ -207,7 +212,8 @@ class RefreshRun:
     def __init__(
         self,
         source: Source,
-        stores: Stores,
+        kit: SourceKit,
+        stored: WebPageStore,
         web: WebAccess,
         intranet: IntranetHosts,
         *,
@@ -219,7 +225,7 @@ class RefreshRun:
         self.source = source
         self.stop = Event()
         self._stack = ExitStack()
-        pages = SourcePages(source, stores, clock)
+        pages = SourcePages(source, kit, stored, clock)
         self.log = pages.log
         self._crawler = self._stack.enter_context(web.crawler(self.stop, intranet))
         work = Following(self._crawler, pages, reader, source.path, self.stop, clock)
@@ -248,32 +254,19 @@ _CHECK_S = 30.0
 _RETRY_S = 900.0
 
 
-class LinkRefresher(BackgroundPart):
+class LinkRefresher(LinkKind):
     """A queue of sources to refresh, and the thread that refreshes them."""
 
     def __init__(
-        self,
-        documents: DocumentStore,
-        sources: SourceStore,
-        pages: WebPageStore,
-        indexer: Indexer,
-        callbacks: PipelineCallbacks,
-        *,
-        folder: Path,
-        web: WebAccess | None = None,
-        clock: Callable[[], float] = time.time,
+        self, kit: SourceKit, web: WebAccess | None = None, clock: Callable[[], float] = time.time
     ) -> None:
-        """`folder` holds one folder per source of links; `clock` is the wall clock."""
-        self._documents = documents
-        self._sources = sources
-        self._pages = pages
-        self._indexer = indexer
-        self._stores = Stores(
-            documents, pages, indexer, callbacks.documents_changed, callbacks.refused
-        )
-        self._callbacks = callbacks
-        self._folder = folder
-        self._web = web or WebAccess()
+        """`clock` is the wall clock."""
+        self._kit = kit
+        self._documents = kit.documents
+        self._sources = kit.sources
+        self._pages = WebPageStore(kit.storage)
+        self._callbacks = kit.callbacks
+        self._web = web or WebAccess(make_parser=kit.make_parser)
         self._reader = LinkReader(self._web.make_parser())
         self._clock = clock
         self._queue: dict[str, Source] = {}
@@ -286,7 +279,7 @@ class LinkRefresher(BackgroundPart):
         self._reported_missed: dict[str, frozenset[str]] = {}
         self._background = BackgroundThread(
             "web-links", self._work, has_work=lambda: bool(self._queue) or self._is_sweep_due,
-            failed=callbacks.failed, became_idle=callbacks.became_idle,
+            failed=kit.callbacks.failed, became_idle=kit.callbacks.became_idle,
         )  # fmt: skip
         self._ticker = Ticker("web-schedule", _CHECK_S, self.check_schedule)
 
@@ -307,6 +300,21 @@ class LinkRefresher(BackgroundPart):
             run.close()
         self._held.clear()
         self._reader.close()
+
+    def checked(self, links: WebLinks) -> WebLinks:
+        """As `LinkKind.checked`."""
+        path = links.path_limit.strip()
+        if path and not path.startswith("/"):
+            raise AppError(f"“{path}” is not the path of a site.", "Write it like /guide/.")
+        return replace(links, urls=parse_links("\n".join(links.urls)), path_limit=path)
+
+    def checked_base(self, address: str) -> str:
+        """As `LinkKind.checked_base`."""
+        return parse_base_address(address)
+
+    def checked_hosts(self, lines: Sequence[str]) -> tuple[str, ...]:
+        """As `LinkKind.checked_hosts`."""
+        return parse_intranet_hosts(lines)
 
     def refused(
         self, urls: Sequence[str], collection_id: str, cancel: Event
@@ -337,7 +345,7 @@ class LinkRefresher(BackgroundPart):
 
     # --- requests ----------------------------------------------------------------------------
 
-    def request(self, source: Source) -> None:
+    def request(self, source: Source, _places: frozenset[Path] | None = None, /) -> None:
         """Refresh a source of links now."""
         assert source.links is not None, "a source of links"
         with self._background.condition:
@@ -435,7 +443,7 @@ class LinkRefresher(BackgroundPart):
             return self._background.may_go_on() and source.source_id not in self._forgotten
 
         return RefreshRun(
-            source, self._stores, self._web, self._intranet_of(source.collection_id),
+            source, self._kit, self._pages, self._web, self._intranet_of(source.collection_id),
             reader=self._reader, clock=self._clock, may_go_on=may_go_on,
         )  # fmt: skip
 
@@ -514,13 +522,13 @@ class LinkRefresher(BackgroundPart):
         with self._background.condition:
             self._is_sweep_due = False
         sources = self._sources.sources()
-        drop_folders_but(self._folder, {source.source_id for source in sources})
+        drop_folders_but(self._kit.folder, {source.source_id for source in sources})
         self._pages.purge()
         for source in [source for source in sources if source.links]:
             waiting = self._documents.documents(source.source_id, DocumentState.WAITING)
             waiting = [d for d in waiting if d.is_to_be_read]
             kept = [d.document_id for d in waiting if stat_of(d.path)]
-            self._indexer.submit(kept, unless_taken=True)
+            self._kit.indexer.submit(kept, unless_taken=True)
             if len(kept) < len(waiting):
                 self.request(source)
 

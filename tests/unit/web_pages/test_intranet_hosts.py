@@ -5,7 +5,7 @@ from ipaddress import ip_address
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.ingest.web.intranet_hosts import intranet_hosts_of, parse_intranet_hosts
+from desktop_rag.features.web_pages.intranet_hosts import intranet_hosts_of, parse_intranet_hosts
 
 
 @pytest.mark.parametrize(

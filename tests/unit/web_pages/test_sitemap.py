@@ -2,7 +2,12 @@ import gzip
 
 import pytest
 
-from desktop_rag.ingest.web.sitemap_walk import ListError, is_sitemap, parse_sitemap, unpacked
+from desktop_rag.features.web_pages.sitemap_walk import (
+    ListError,
+    is_sitemap,
+    parse_sitemap,
+    unpacked,
+)
 
 SPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 

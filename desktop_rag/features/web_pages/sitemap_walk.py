@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Protocol
 from xml.parsers import expat
 
-from desktop_rag.ingest.web.crawler import Crawler, FetchedPage
-from desktop_rag.ingest.web.page_address import PageRefused, RefusalKind, host_of, joined
-from desktop_rag.ingest.web.page_type import LISTS, PDF
+from desktop_rag.features.web_pages.crawler import Crawler, FetchedPage
+from desktop_rag.features.web_pages.page_address import PageRefused, RefusalKind, host_of, joined
+from desktop_rag.features.web_pages.page_type import LISTS, PDF
 
 log = logging.getLogger(__name__)
 

@@ -23,8 +23,8 @@ from typing import Any
 import httpcore2
 
 from desktop_rag.core.errors import Cancelled
-from desktop_rag.ingest.web.intranet_hosts import NO_HOSTS, IntranetHosts
-from desktop_rag.ingest.web.page_address import (
+from desktop_rag.features.web_pages.intranet_hosts import NO_HOSTS, IntranetHosts
+from desktop_rag.features.web_pages.page_address import (
     Address,
     PageRefused,
     RefusalKind,

@@ -10,11 +10,10 @@ from pathlib import Path
 from threading import Event
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
-from desktop_rag.core.crawling import PageLinks, robots_wishes
+from desktop_rag.core.crawling import PageLinks
 from desktop_rag.core.domain import WebLinks
-from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
-from desktop_rag.ingest.web.crawler import AGENT, Crawler, FetchedPage
-from desktop_rag.ingest.web.page_address import (
+from desktop_rag.features.web_pages.crawler import AGENT, Crawler, FetchedPage, robots_wishes
+from desktop_rag.features.web_pages.page_address import (
     PageRefused,
     RefusalKind,
     host_of,
@@ -22,9 +21,10 @@ from desktop_rag.ingest.web.page_address import (
     port_of,
     target_of,
 )
-from desktop_rag.ingest.web.page_type import HTML, drop, save
-from desktop_rag.ingest.web.sitemap_walk import refuse_list
-from desktop_rag.ingest.web.source_pages import SourcePages
+from desktop_rag.features.web_pages.page_type import HTML, drop, save
+from desktop_rag.features.web_pages.sitemap_walk import refuse_list
+from desktop_rag.features.web_pages.source_pages import SourcePages
+from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 
 _NAME = ".links.html"
 

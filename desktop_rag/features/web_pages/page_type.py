@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from desktop_rag.core.domain import FileStat
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import write_atomically
-from desktop_rag.ingest.web.page_address import PageRefused, RefusalKind
+from desktop_rag.features.web_pages.page_address import PageRefused, RefusalKind
 
 HTML, PDF, TEXT, MARKDOWN = ".html", ".pdf", ".txt", ".md"
 # Not pages; possibly a sitemap or a feed.

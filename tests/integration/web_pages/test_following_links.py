@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from desktop_rag.core.crawling import CrawlState
-from desktop_rag.ingest.web.crawler import WebAccess
+from desktop_rag.features.web_pages.crawler import WebAccess
 from tests.servers.crawled_room import LIMITS, Crawled, page
 from tests.servers.web_server import Served, WebServer
 from tests.web_room import Build

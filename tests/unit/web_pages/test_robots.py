@@ -1,6 +1,6 @@
 import pytest
 
-from desktop_rag.ingest.web.crawler import NO_RULES, parse_robots
+from desktop_rag.features.web_pages.crawler import NO_RULES, parse_robots
 
 US = "desktop-rag"
 

@@ -1,7 +1,7 @@
 import pytest
 
-from desktop_rag.ingest.web.page_address import PageRefused
-from desktop_rag.ingest.web.page_type import in_utf8, refuse_other_types, suffix_of
+from desktop_rag.features.web_pages.page_address import PageRefused
+from desktop_rag.features.web_pages.page_type import in_utf8, refuse_other_types, suffix_of
 
 
 def headers(content_type: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.ingest.web.page_address import Address, PageRefused, host_text, is_public
+from desktop_rag.features.web_pages.page_address import Address, PageRefused, host_text, is_public
 
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _WEB_PORTS = frozenset({80, 443})

@@ -3,20 +3,95 @@
 Runs on the thread of the link refresher. Each page is stored as soon as it arrives.
 """
 
+import json
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from desktop_rag.core.crawling import MOST_REFUSALS, CrawlRefusal, CrawlReport, CrawlState
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
 from desktop_rag.core.library_events import ChangeSummary, RequestRefused
-from desktop_rag.ingest.indexing.indexer import Indexer
-from desktop_rag.ingest.web.crawler import CacheValidators, FetchedPage
-from desktop_rag.ingest.web.page_address import PageRefused, RefusalKind
-from desktop_rag.ingest.web.page_type import drop, is_kept, page_path, save, stat_of
-from desktop_rag.store.contract.documents import DocumentStore
-from desktop_rag.store.contract.sources import WebPage, WebPageStore
+from desktop_rag.features.web_pages.crawler import CacheValidators, FetchedPage
+from desktop_rag.features.web_pages.page_address import PageRefused, RefusalKind
+from desktop_rag.features.web_pages.page_type import drop, is_kept, page_path, save, stat_of
+from desktop_rag.ingest.sources.source_kinds import SourceKit
+from desktop_rag.store.contract.database import Connection, Database, fetched
+
+
+@dataclass(frozen=True, slots=True)
+class WebPage:
+    """The cache validators of a page, empty if the server sent none, and when it was fetched."""
+
+    etag: str = ""
+    last_modified: str = ""
+    fetched_at: float = 0.0  # in seconds since the epoch
+    listed_in: str = ""  # the address of an entry's feed
+
+
+class WebPageStore:
+    """Reports, and cache validators of web documents, so that none is transferred twice."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, document_ids: Sequence[str]) -> dict[str, WebPage]:
+        """The validators of these documents; absent for documents without any."""
+        rows = fetched(
+            self._database,
+            "SELECT document_id, etag, last_modified, fetched_at, listed_in FROM web_pages"
+            " WHERE document_id IN (SELECT unnest(?::VARCHAR[]))",
+            [list(document_ids)],
+        )
+        return {document_id: WebPage(*known) for document_id, *known in rows}
+
+    def put(self, document_id: str, page: WebPage) -> None:
+        """Store the validators of a document in place of earlier ones."""
+
+        def work(con: Connection) -> None:
+            con.execute("DELETE FROM web_pages WHERE document_id = ?", [document_id])
+            con.execute(
+                "INSERT INTO web_pages"
+                " (document_id, etag, last_modified, fetched_at, listed_in) VALUES (?, ?, ?, ?, ?)",
+                [document_id, page.etag, page.last_modified, page.fetched_at, page.listed_in],
+            )
+
+        self._database.write(work)
+
+    def purge(self) -> None:
+        """Remove the rows of documents, and the reports of sources, that no longer exist."""
+
+        def work(con: Connection) -> None:
+            con.execute(
+                "DELETE FROM web_pages WHERE document_id NOT IN (SELECT document_id FROM documents)"
+            )
+            con.execute(
+                "DELETE FROM crawl_reports WHERE source_id NOT IN (SELECT source_id FROM sources)"
+            )
+
+        self._database.write(work)
+
+    def reports(self) -> dict[str, CrawlReport]:
+        """What came of the last fetching of each source, by its id."""
+        rows = fetched(self._database, "SELECT source_id, made_of FROM crawl_reports")
+        return {source_id: _report_from(made_of) for source_id, made_of in rows}
+
+    def put_report(self, source_id: str, report: CrawlReport) -> None:
+        """Store what came of fetching a source in place of the last time."""
+
+        def work(con: Connection) -> None:
+            con.execute("DELETE FROM crawl_reports WHERE source_id = ?", [source_id])
+            con.execute(
+                "INSERT INTO crawl_reports VALUES (?, ?)", [source_id, json.dumps(asdict(report))]
+            )
+
+        self._database.write_uncached(work)
+
+
+def _report_from(made_of: str) -> CrawlReport:
+    fields = json.loads(made_of)
+    refused = tuple(CrawlRefusal(**each) for each in fields.pop("refused"))
+    return CrawlReport(CrawlState(fields.pop("state")), **fields, refused=refused)
 
 
 class CrawlLog:
@@ -85,32 +160,21 @@ class Findings:
         return ChangeSummary(self.added, self.changed, 0, self.gone, self.unchanged)
 
 
-@dataclass(frozen=True, slots=True)
-class Stores:
-    """The stores a page goes to: documents, cache validators, and the indexing queue.
-
-    `changed` gets documents, `refused` forbidden requests.
-    """
-
-    documents: DocumentStore
-    pages: WebPageStore
-    indexer: Indexer
-    changed: Callable[[Sequence[Document]], None]
-    refused: Callable[[RequestRefused], None]
-
-
 class SourcePages:
     """The pages of one source during one refresh."""
 
-    def __init__(self, source: Source, stores: Stores, now: Callable[[], float]) -> None:
+    def __init__(
+        self, source: Source, kit: SourceKit, stored: WebPageStore, now: Callable[[], float]
+    ) -> None:
         self.findings = Findings()
         self.log = CrawlLog(now())
         self._source = source
-        self._stores = stores
+        self._kit = kit
+        self._stored = stored
         self._now = now
-        rows = stores.documents.documents(source.source_id)
+        rows = kit.documents.documents(source.source_id)
         self._known = {d.url: d for d in rows if not d.parent_id}
-        self._stored_validators = stores.pages.get([d.document_id for d in self._known.values()])
+        self._stored_validators = stored.get([d.document_id for d in self._known.values()])
         self._settled: set[str] = set()
 
     @property
@@ -217,7 +281,7 @@ class SourcePages:
         """Log a refusal, and publish it if the app or the site forbade the request."""
         self.log.refuse(url, refused.reason)
         if refused.kind in _FORBIDDEN:
-            self._stores.refused(RequestRefused(url, refused.reason))
+            self._kit.callbacks.refused(RequestRefused(url, refused.reason))
 
     def remove_unsettled(self) -> None:
         """Remove known pages that no list names any more."""
@@ -271,32 +335,34 @@ class SourcePages:
             return
         self.findings.gone += len(rows)
         ids = [row.document_id for row in rows]
-        self._stores.documents.apply_changes(self._source.source_id, [], {}, ids)
-        self._stores.indexer.withdraw(ids)
+        self._kit.documents.apply_changes(self._source.source_id, [], {}, ids)
+        self._kit.indexer.withdraw(ids)
         for row in rows:
             drop(row.path)
             del self._known[row.url]
-        self._stores.changed([replace(row, state=DocumentState.GONE) for row in rows])
+        self._kit.callbacks.documents_changed(
+            [replace(row, state=DocumentState.GONE) for row in rows]
+        )
 
     def _apply(
         self,
         added: Sequence[Document] = (),
         changed: Mapping[str, Callable[[Document], Document]] | None = None,
     ) -> None:
-        stores = self._stores
-        stored = stores.documents.apply_changes(self._source.source_id, added, changed or {}, [])
+        kit = self._kit
+        stored = kit.documents.apply_changes(self._source.source_id, added, changed or {}, [])
         waiting = [d.document_id for d in stored if d.state is DocumentState.WAITING]
-        stores.indexer.withdraw(d.document_id for d in stored if d.document_id not in waiting)
-        stores.indexer.submit(waiting)
+        kit.indexer.withdraw(d.document_id for d in stored if d.document_id not in waiting)
+        kit.indexer.submit(waiting)
         if stored:
-            stores.changed(stored)
+            kit.callbacks.documents_changed(stored)
 
     def _remember(self, document_id: str, validators: CacheValidators, listed_in: str) -> None:
         page = WebPage(validators.etag, validators.last_modified, self._now(), listed_in)
         before = self._stored_validators.get(document_id)
         if before and replace(before, fetched_at=page.fetched_at) == page:
             return
-        self._stores.pages.put(document_id, page)
+        self._stored.put(document_id, page)
 
 
 def _row(source: Source, url: str, suffix: str = "") -> Document:
