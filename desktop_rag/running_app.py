@@ -25,7 +25,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.own_files import close_to_others
 from desktop_rag.core.language.translation import in_english
 from desktop_rag.core.paths import Home
@@ -63,16 +63,13 @@ def clear_address(home: Home) -> str:
     if sys.platform == "win32":
         return address
     folder = Path(address).parent
-    try:
+    with os_error_as("The command line cannot reach this window.", address):
         if folder != home.root:
             folder.mkdir(mode=0o700, exist_ok=True)
         if not can_be_listened_at(home, address):
             hint = f"{folder} is not a folder of this user alone. Remove it and start again."
             raise AppError("The command line cannot reach this window.", hint)
         Path(address).unlink(missing_ok=True)
-    except OSError as exc:
-        hint = f"{address}: {exc.strerror or exc}."
-        raise AppError("The command line cannot reach this window.", hint) from exc
     return address
 
 
@@ -208,14 +205,11 @@ class AppServer:
         self._lock = threading.Lock()
         self._token = secrets.token_bytes(_TOKEN_BYTES)
         self.address = clear_address(home)
-        try:
+        with os_error_as("The command line cannot reach this window.", self.address):
             # Before it listens: who is connected finds the token.
             _write_token(home, self._token)
             self._listener = Listener(self.address)
             close_address(self.address)
-        except OSError as exc:
-            hint = f"{self.address}: {exc.strerror or exc}."
-            raise AppError("The command line cannot reach this window.", hint) from exc
         self._is_closed = False
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._accept, name="app-server", daemon=True)
@@ -413,10 +407,8 @@ def _last_message(connection: Connection, hear: Callable[[Any], object]) -> obje
 
 def _heard(hear: Callable[[Any], object], message: object) -> object:
     """The reply; a failure of the terminal is none of the connection."""
-    try:
+    with os_error_as("The terminal can't be read or written."):
         return hear(message)
-    except OSError as exc:
-        raise AppError("The terminal can't be read or written.", f"{exc.strerror}.") from exc
 
 
 def _result_of(answer: object) -> object:

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from desktop_rag.activity.activity_event import ActivityEvent
 from desktop_rag.core.changes import Changes
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import os_error_as
 from desktop_rag.core.records import readable
 
 log = logging.getLogger(__name__)
@@ -203,12 +203,8 @@ class EventLog:
     def delete_all(self) -> None:
         """Remove every event, pending ones too. AppError when a file can't be removed."""
         self.flush()
-        try:
-            with self._files_lock:
-                self._files.delete_all()
-        except OSError as exc:
-            title = "The recorded activity could not be deleted."
-            raise AppError(title, f"{exc.filename}: {exc.strerror}.") from exc
+        with os_error_as("The recorded activity could not be deleted."), self._files_lock:
+            self._files.delete_all()
 
     def close(self) -> None:
         """Write the events so far, for some seconds at most; later ones are dropped. Idempotent."""

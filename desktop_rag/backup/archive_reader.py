@@ -53,7 +53,7 @@ from desktop_rag.core.conversation import (
     SearchNotes,
 )
 from desktop_rag.core.domain import LONGEST_TAG, MOST_TAGS, SourceRules, WebLinks, distinct_tags
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.parsed import Anchor, ChunkSettings
 from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.core.records import LONGEST_PATH, MOST_NUMBER, Address, Within, WrongValueError
@@ -341,15 +341,13 @@ def opened_archive(
     file: Path, schema: int, *, leaves_out_wrong: bool = False
 ) -> Generator[Archive]:
     """The backup in a file. AppError, also later in the block, if damaged or of another version."""
-    try:
-        with file.open("rb") as content, _as_damage(file):
-            _refuse_long_directory(content)
-            with zipfile.ZipFile(content) as opened:
-                manifest = manifest_from(_manifest_of(opened), schema)
-                _refuse_other_members(opened, manifest)
-                yield Archive(opened, manifest, leaves_out_wrong=leaves_out_wrong)
-    except OSError as exc:
-        raise AppError("The backup could not be read.", f"{file}: {exc.strerror or exc}.") from exc
+    unreadable = os_error_as("The backup could not be read.", file)
+    with unreadable, file.open("rb") as content, _as_damage(file):
+        _refuse_long_directory(content)
+        with zipfile.ZipFile(content) as opened:
+            manifest = manifest_from(_manifest_of(opened), schema)
+            _refuse_other_members(opened, manifest)
+            yield Archive(opened, manifest, leaves_out_wrong=leaves_out_wrong)
 
 
 class DamagedBackupError(AppError):

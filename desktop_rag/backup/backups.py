@@ -44,7 +44,7 @@ from desktop_rag.backup.merging import Merge, merge, path_here, places_of
 from desktop_rag.backup.value_rules import Base64, Selection, selected, strict_json
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.domain import Collection
-from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.errors import IMPORT_AGAIN, AppError, Cancelled, os_error_as
 from desktop_rag.core.paths import Home
 from desktop_rag.core.records import Id, Matching, Moment, Record, Within, WrongValueError, checked
 from desktop_rag.core.settings import Settings
@@ -99,7 +99,8 @@ def sent_in(archive: Archive) -> Iterator[SentFile]:
 
 def take_sent(archive: Archive, home: Home, cancel: Event) -> None:
     """Write what is missing or newer. AppError when the disk refuses: import it again then."""
-    try:
+    title = "Not all documents that programs sent could be written."
+    with os_error_as(title, home.sent, IMPORT_AGAIN):
         for sent in sent_in(archive):
             if cancel.is_set():
                 raise Cancelled
@@ -108,9 +109,6 @@ def take_sent(archive: Archive, home: Home, cancel: Event) -> None:
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 path.write_bytes(sent.content.content)
                 os.utime(path, (sent.changed_at, sent.changed_at))
-    except OSError as exc:
-        hint = f"{exc.filename}: {exc.strerror}. Import the backup again to complete it."
-        raise AppError("Not all documents that programs sent could be written.", hint) from exc
 
 
 def _document_line(folder: Path, file: Path) -> bytes:
@@ -477,7 +475,7 @@ def _told(
 
 def _unpack(archive: Archive, to: Path, tell: Tell, cancel: Event) -> None:
     size = archive.manifest.files[INDEX].size
-    try:
+    with os_error_as("The index could not be unpacked.", to.parent):
         # Room for the file, and for its copy inside the library.
         if shutil.disk_usage(to.parent).free < 2 * size:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -485,8 +483,6 @@ def _unpack(archive: Archive, to: Path, tell: Tell, cancel: Event) -> None:
         with os.fdopen(descriptor, "wb") as file:
             for piece in _told(archive.pieces(INDEX), size, "Unpacking the index", tell, cancel):
                 file.write(piece)
-    except OSError as exc:
-        raise AppError("The index could not be unpacked.", f"{to.parent}: {exc.strerror}.") from exc
 
 
 def _is_new(entry: Entry, present: Entry | None) -> bool:

@@ -26,7 +26,7 @@ from desktop_rag.backup.manifest import (
     most_bytes,
 )
 from desktop_rag.backup.value_rules import WrongValueError, text
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import IMPORT_AGAIN, AppError, os_error_as
 from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.files.settings_file import (
     load_settings,
@@ -160,14 +160,12 @@ class TakenFiles:
 
     def write(self, home: Home) -> None:
         """Write them; AppError when the disk refuses, and then the same import goes on."""
-        try:
+        title = "Not all prompts and answers of yours could be written."
+        with os_error_as(title, home.root, IMPORT_AGAIN):
             for path, content, changed_at in self.texts:
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 write_atomically(path, content)
                 os.utime(path, (changed_at, changed_at))
-        except OSError as exc:
-            hint = f"{exc.filename}: {exc.strerror}. Import the backup again to complete it."
-            raise AppError("Not all prompts and answers of yours could be written.", hint) from exc
         if self.settings:
             save_settings(home.settings, self.settings)
 

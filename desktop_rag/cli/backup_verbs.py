@@ -24,7 +24,7 @@ from desktop_rag.cli.terminal import (
     running_services,
     say,
 )
-from desktop_rag.core.errors import AppError, LibraryHeldError
+from desktop_rag.core.errors import AppError, LibraryHeldError, os_error_as
 from desktop_rag.core.files.own_files import file_name_of, write_atomically
 from desktop_rag.core.paths import find_home
 
@@ -189,7 +189,7 @@ def _export_memory(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         chats = [chat for chat in history.all() if wanted in chat.title.casefold()]
         if wanted and not chats:
             raise AppError(f"No chat is called “{arguments.chat}”.", "Leave it out for all chats.")
-        try:
+        with os_error_as(f"{folder} can't be written to."):
             folder.mkdir(parents=True, exist_ok=True)
             for chat in chats:
                 # Chats may have one title.
@@ -197,9 +197,6 @@ def _export_memory(arguments: argparse.Namespace) -> list[dict[str, Any]]:
                 text = history.export(chat.conversation_id, f".{arguments.format}")
                 write_atomically(folder / name, text)
                 rows.append({"title": chat.title, "file": str(folder / name)})
-        except OSError as error:
-            why = error.strerror or str(error)
-            raise AppError(f"{folder} can't be written to.", why) from error
     return rows
 
 

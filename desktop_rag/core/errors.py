@@ -9,6 +9,7 @@ log = logging.getLogger(__name__)
 
 # Before the words of a server in a hint, which end with the last ”.
 SERVER_SAYS = "It says: “"
+IMPORT_AGAIN = "Import the backup again to complete it."
 
 
 class AppError(Exception):
@@ -80,6 +81,21 @@ DISK_ERROR_NUMBERS = (
     errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EPERM, errno.EROFS,
     errno.ETIMEDOUT, errno.ESTALE, errno.ENXIO, errno.ENODEV, errno.EIO, errno.ENOLCK,
 )  # fmt: skip
+
+
+@contextmanager
+def os_error_as(title: str, where: object = None, way_out: str = "") -> Generator[None]:
+    """What the system refuses within is told with this title: `where`, its own path, and why."""
+    try:
+        yield
+    except OSError as exc:
+        if not way_out and exc.errno in DISK_ERROR_NUMBERS:
+            way_out = disk_error(exc.errno, "").hint.strip()
+        where = where or exc.filename
+        why = f"{exc.strerror or exc}. {way_out}".strip()
+        raise AppError(
+            title, f"{where}: {why}" if where and str(where) not in title else why
+        ) from exc
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.own_files import write_atomically
 
 # Windows, desktop file, icon, portals, autostart and the bundle of macOS all use the one id. GNOME
@@ -110,14 +110,11 @@ def set_autostart(is_wanted: bool) -> None:
     Linux: a desktop file in the autostart folder (XDG's Desktop Application Autostart
     Specification). macOS: a launch agent. Windows: a value under the user's Run key.
     """
-    try:
+    with os_error_as("Starting at login could not be changed."):
         if sys.platform == "win32":
             _set_run_key(is_wanted)
         else:
             _set_file(_login_file(), is_wanted)
-    except OSError as exc:
-        hint = f"{exc.filename or APP_NAME}: {exc.strerror}."
-        raise AppError("Starting at login could not be changed.", hint) from exc
 
 
 def starts_at_login() -> bool:

@@ -8,7 +8,7 @@ from threading import Event
 from typing import Any, Protocol
 
 from desktop_rag.core.domain import RepairReport
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.model_profile import ModelProfile
 from desktop_rag.core.paths import Home
@@ -184,11 +184,8 @@ class RepairRequest:
 
     def make(self, *, is_wanted: bool) -> None:
         """Request a repair, or withdraw the request; AppError when the disk refuses."""
-        try:
+        with os_error_as("The repair could not be arranged.", self._path):
             if is_wanted:
                 self._path.touch(mode=0o600)
             else:
                 self._path.unlink(missing_ok=True)
-        except OSError as exc:
-            hint = f"{self._path}: {exc.strerror}."
-            raise AppError("The repair could not be arranged.", hint) from exc

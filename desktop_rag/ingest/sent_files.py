@@ -17,7 +17,7 @@ from pathlib import Path
 
 from desktop_rag.core.crawling import SentDocument
 from desktop_rag.core.domain import Document
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import os_error_as
 from desktop_rag.core.files.own_files import read_object, write_atomically
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.core.records import checked, encoded
@@ -115,10 +115,8 @@ def _make(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _saving(folder: Path) -> Generator[None]:
-    try:
+    with os_error_as("A sent document could not be saved.", folder):
         yield
-    except OSError as exc:
-        raise AppError("A sent document could not be saved.", f"{folder}: {exc.strerror}.") from exc
 
 
 class SentFolders:

@@ -432,8 +432,8 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
         <translation>Der Chat konnte nicht exportiert werden.</translation>
     </message>
     <message>
-        <source>{path}: {strerror}. Choose another location.</source>
-        <translation>{path}: {strerror}. Wählen Sie einen anderen Speicherort.</translation>
+        <source>Choose another location.</source>
+        <translation>Wählen Sie einen anderen Speicherort.</translation>
     </message>
     <message>
         <source>Exported to {path}.</source>
@@ -7924,6 +7924,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>{filename}: Eine Änderung konnte nicht gespeichert werden.</translation>
     </message>
     <message>
+        <source>{file} can&apos;t be used.</source>
+        <translation>{file} kann nicht verwendet werden.</translation>
+    </message>
+    <message>
         <source>{path} (version {found}, this app knows {schema}) was left as it is. Update the app to open it.</source>
         <translation>{path} (Version {found}, diese App kennt {schema}) blieb, wie sie ist. Aktualisieren Sie die App, um sie zu öffnen.</translation>
     </message>
@@ -9596,6 +9600,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>If {said} is right, enter it in Settings. Nothing was sent there.</source>
         <translation>Wenn {said} richtig ist, geben Sie es in den Einstellungen ein. Dorthin wurde nichts gesendet.</translation>
+    </message>
+    <message>
+        <source>Import the backup again to complete it.</source>
+        <translation>Importieren Sie die Sicherung noch einmal, um es zu vervollständigen.</translation>
     </message>
     <message>
         <source>Indexing is paused until you resume it.</source>
@@ -12614,10 +12622,6 @@ Was kostet der Eintritt?</translation>
         <translation>Text</translation>
     </message>
     <message>
-        <source>the desktop&apos;s settings</source>
-        <translation>die Einstellungen des Desktops</translation>
-    </message>
-    <message>
         <source>the file can&apos;t be read: it may be damaged</source>
         <translation>die Datei kann nicht gelesen werden: Sie ist vielleicht beschädigt</translation>
     </message>
@@ -12646,10 +12650,6 @@ Was kostet der Eintritt?</translation>
         <translation>{answering} der kurzen Fragen</translation>
     </message>
     <message>
-        <source>{commands}: {strerror}. Import the backup again to complete it.</source>
-        <translation>{commands}: {strerror}. Importieren Sie die Sicherung noch einmal, um es zu vervollständigen.</translation>
-    </message>
-    <message>
         <source>{count:,} pages could</source>
         <translation>{count:,} Seiten konnten</translation>
     </message>
@@ -12664,10 +12664,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{failed:,} of them could not be read.</source>
         <translation>{failed:,} davon konnten nicht gelesen werden.</translation>
-    </message>
-    <message>
-        <source>{filename}: {strerror}. Import the backup again to complete it.</source>
-        <translation>{filename}: {strerror}. Importieren Sie die Sicherung noch einmal, um es zu vervollständigen.</translation>
     </message>
     <message>
         <source>{file} can&apos;t be written.</source>

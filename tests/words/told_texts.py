@@ -53,6 +53,7 @@ _VALUES: dict[str, tuple[str, ...]] = {
     "Notice": ("title", "hint"),
     "Suggestion": ("", "reason"),
     "_not_checked": ("", "why"),
+    "os_error_as": ("title", "", "hint"),
     "tell": ("title",),
     "warn": ("title",),
 }

@@ -34,7 +34,7 @@ from desktop_rag.core.conversation import (
     SourceRef,
     in_words,
 )
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.markup.inert_markdown import inert_file, safe_address
 from desktop_rag.core.markup.own_words import EXPORTED_CHAT
 from desktop_rag.core.query import strip_invalid_characters
@@ -287,7 +287,7 @@ def message_from_json(fields: object) -> Message:
 
 
 def _content(path: Path) -> bytes:
-    try:
+    with os_error_as("The chat could not be read.", path):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise _no_conversation(path.name, "It is no file.")
@@ -296,8 +296,6 @@ def _content(path: Path) -> bytes:
         with path.open("rb") as file:
             # The file may be growing.
             content = file.read(LARGEST_BYTES + 1)
-    except OSError as exc:
-        raise AppError("The chat could not be read.", f"{path}: {exc.strerror}.") from exc
     if len(content) > LARGEST_BYTES:
         raise _no_conversation(path.name, "It is far too large.")
     return content

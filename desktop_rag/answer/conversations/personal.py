@@ -18,7 +18,7 @@ from desktop_rag.answer.citing.citations import normalise
 from desktop_rag.answer.search.meaning import SimilarityCalibration
 from desktop_rag.core.assistant import LONGEST_TEXT, SavedPrompt, plain_name
 from desktop_rag.core.conversation import Interaction, Message, outcome_of
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.query import parse_query, strip_invalid_characters
 from desktop_rag.models.ports import Embedder, Vectors
@@ -221,11 +221,9 @@ class Rewrites:
         front.append(f"date: {datetime.now(UTC).astimezone():%Y-%m-%d}")
         front += ["sources:", *_sources(message)] if message.sources else []
         lines = ["---", *front, "---", "", f"{_HEADING}{heading}", "", text.strip(), ""]
-        try:
+        with os_error_as("The answer could not be kept.", path):
             self._folder.mkdir(mode=0o700, exist_ok=True)
             write_atomically(path, "\n".join(lines))
-        except OSError as exc:
-            raise AppError("The answer could not be kept.", f"{path}: {exc.strerror}.") from exc
         self._on_write(self._folder)
         return path
 
@@ -301,21 +299,17 @@ class PromptLibrary:
         if name != former and self._find(name):
             raise AppError(f"There is a prompt /{name} already.", "Give this one another name.")
         path = self._find(name) or self.folder / f"{name}.md"
-        try:
+        with os_error_as("The prompt could not be kept.", path):
             self.folder.mkdir(mode=0o700, exist_ok=True)
             write_atomically(path, f"{text}\n")
             if former and former != name:
                 self._remove(former)
-        except OSError as exc:
-            raise AppError("The prompt could not be kept.", f"{path}: {exc.strerror}.") from exc
         return SavedPrompt(name, text)
 
     def delete(self, name: str) -> None:
         """Delete the file of a prompt, if it exists. AppError when the disk refuses."""
-        try:
+        with os_error_as("The prompt could not be deleted."):
             self._remove(name)
-        except OSError as exc:
-            raise AppError("The prompt could not be deleted.", f"{exc.strerror}.") from exc
 
     def restore_built_in(self) -> None:
         """Add the app's own prompts whose names are free."""

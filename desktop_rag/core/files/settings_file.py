@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import tomlkit
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import os_error_as
 from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.records import decoded, encoded, readable
@@ -49,12 +49,10 @@ def save_settings(path: Path, settings: Settings) -> None:
     except (OSError, ValueError):
         text, document = "", tomlkit.document()
     _put_sections(document, settings)
-    try:
+    with os_error_as("The settings could not be saved.", path):
         if text:
             write_atomically(_backup_of(path), text)
         write_atomically(path, tomlkit.dumps(document))
-    except OSError as exc:
-        raise AppError("The settings could not be saved.", f"{path}: {exc.strerror}.") from exc
 
 
 def settings_to_text(settings: Settings) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from xml.etree import ElementTree as Xml
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.own_files import persons_mask, write_atomically
 from desktop_rag.desktop.launching import (
     APP_ID,
@@ -333,14 +333,10 @@ def is_entered_for_all() -> bool:
 
 
 def _done(act: Callable[[], None], told: list[str]) -> list[str]:
-    try:
-        # They are the person's files, and other programs read them.
-        with persons_mask():
-            act()
-    except OSError as exc:
-        where = exc.filename or "the desktop's settings"
-        title = "The entries of the app in this desktop could not be changed."
-        raise AppError(title, f"{where}: {exc.strerror}.") from exc
+    title = "The entries of the app in this desktop could not be changed."
+    # They are the person's files, and other programs read them.
+    with os_error_as(title), persons_mask():
+        act()
     return told
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.own_files import read_object, write_atomically
 from desktop_rag.core.markup.own_words import EXPORTED_SUMMARY
 from desktop_rag.core.waits import MinuteLimits
@@ -531,11 +531,8 @@ class Bot:
         """Store how far the bot has listened, after all of it was taken up."""
         if mark == self._mark:
             return
-        try:
+        with os_error_as("The bot can't write down how far it has listened.", self._mark_file):
             write_atomically(self._mark_file, json.dumps({"mark": mark}))
-        except OSError as exc:
-            hint = f"{self._mark_file}: {exc.strerror}."
-            raise AppError("The bot can't write down how far it has listened.", hint) from exc
         self._mark = mark
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, cast
 import tomlkit
 from tomlkit.items import Table
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.records import MOST_WHOLE, Named, Within, WrongValueError, checked, encoded
 
@@ -155,12 +155,9 @@ class BotFile:
             raise AppError("The settings of the bot can't be read.", f"{self.path}: {exc}") from exc
 
     def _write(self, document: tomlkit.TOMLDocument) -> None:
-        try:
+        with os_error_as("The settings of the bot can't be written.", self.path):
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_atomically(self.path, tomlkit.dumps(document))
-        except OSError as exc:
-            hint = f"{self.path}: {exc.strerror}."
-            raise AppError("The settings of the bot can't be written.", hint) from exc
 
 
 class LiveSettings:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.records import decoded, encoded
 from desktop_rag.features.matrix.heard_message import HeardMessage
@@ -29,6 +29,8 @@ from desktop_rag.features.matrix.message_text import (
 from desktop_rag.features.matrix.room_client import RoomClient
 
 log = logging.getLogger(__name__)
+
+_NOT_WRITTEN = "What was answered can't be written down, so nothing is answered."
 
 # A homeserver repeats only messages from the time that the bot was away.
 _KEPT_S = 60 * 86_400.0
@@ -65,14 +67,12 @@ class HandledEvents:
         """Reads the file, and writes it anew without what is too old. AppError if it can't."""
         self._path = path
         self._clock = clock
-        try:
+        with os_error_as(_NOT_WRITTEN, path):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._known = {each.event_id: each for each in self._kept(self._read())}
             lines = [_line(each) for each in self._known.values()]
             write_atomically(path, "".join(lines))
             self._file = path.open("a", encoding="utf-8")
-        except OSError as exc:
-            raise _failed(path, exc) from exc
 
     def close(self) -> None:
         """Close the file."""
@@ -89,12 +89,10 @@ class HandledEvents:
     def note(self, event_id: str, room_id: str, thread_id: str, progress: Progress) -> None:
         """Write how far a message came; it is on the disk when this returns."""
         noted = Handled(event_id, room_id, thread_id, progress, self._clock())
-        try:
+        with os_error_as(_NOT_WRITTEN, self._path):
             self._file.write(_line(noted))
             self._file.flush()
             os.fsync(self._file.fileno())
-        except OSError as exc:
-            raise _failed(self._path, exc) from exc
         self._known[event_id] = noted
 
     def _read(self) -> Iterable[Handled]:
@@ -119,11 +117,6 @@ class HandledEvents:
 
 def _line(handled: Handled) -> str:
     return json.dumps(encoded(handled)) + "\n"
-
-
-def _failed(path: Path, exc: OSError) -> AppError:
-    title = "What was answered can't be written down, so nothing is answered."
-    return AppError(title, f"{path}: {exc.strerror}.")
 
 
 _FIRST_AFTER_S = 1.5

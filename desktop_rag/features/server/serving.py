@@ -14,7 +14,7 @@ from starlette.requests import Request
 
 from desktop_rag.activity.activity import Activity
 from desktop_rag.answer.chat import Chat
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import os_error_as
 from desktop_rag.core.settings import ServerSettings
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import TokenBook, TokenScope, TokenUses
@@ -87,11 +87,8 @@ class SourceLinks:
 
     def _load_key(self) -> bytes:
         if not self._key:
-            try:
+            with os_error_as("The key of the server's links can't be read.", self._key_file):
                 self._key = self._read_or_make_key()
-            except OSError as exc:
-                hint = f"{self._key_file}: {exc.strerror}."
-                raise AppError("The key of the server's links can't be read.", hint) from exc
         return self._key
 
     def _read_or_make_key(self) -> bytes:

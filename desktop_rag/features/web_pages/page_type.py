@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from desktop_rag.core.domain import FileStat
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import os_error_as
 from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.features.web_pages.page_address import PageRefused, RefusalKind
 
@@ -132,12 +132,10 @@ def is_kept(path: Path, stat: FileStat, body: bytes) -> bool:
 
 def save(path: Path, body: bytes) -> FileStat:
     """Write the copy atomically. Raises AppError on failure."""
-    try:
+    with os_error_as("A fetched page could not be saved.", path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomically(path, body)
         found = path.stat()
-    except OSError as exc:
-        raise AppError("A fetched page could not be saved.", f"{path}: {exc.strerror}.") from exc
     return FileStat(found.st_size, found.st_mtime_ns, found.st_ino)
 
 

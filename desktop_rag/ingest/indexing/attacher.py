@@ -13,7 +13,7 @@ from pathlib import Path
 
 from desktop_rag.core.conversation import Attachment
 from desktop_rag.core.domain import Collection, Document, DocumentState
-from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.errors import AppError, Cancelled, os_error_as
 from desktop_rag.core.files.file_state import hash_of, stat_of
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
@@ -77,10 +77,8 @@ class Attacher:
         path = path.expanduser().absolute()
         if path.is_dir():
             raise AppError("A folder can't be attached.", "Add it to the library instead.")
-        try:
+        with os_error_as("The file can't be opened."):
             stat, digest = stat_of(path), hash_of(path)
-        except OSError as exc:
-            raise AppError("The file can't be opened.", exc.strerror or str(exc)) from exc
         cancel = _AnyOf(cancel, self._closing)
         parsed = self._parse(path, cancel)
         if cancel.is_set():

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QAbstractButton, QDialog, QMessageBox, QWidget
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation, Message, ModelCheckOffered
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import os_error_as
 from desktop_rag.core.files.own_files import file_name_of, persons_mask
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
@@ -259,19 +259,9 @@ class ConversationActions(QObject):
 
         def write() -> None:
             text = self._history.export(conversation_id, path.suffix)
-            try:
-                with persons_mask():
-                    path.write_text(text, encoding="utf-8")
-            except OSError as exc:
-                title = tr("The chat could not be exported.")
-                raise AppError(
-                    title,
-                    tr(
-                        "{path}: {strerror}. Choose another location.",
-                        path=path,
-                        strerror=exc.strerror,
-                    ),
-                ) from exc
+            title, elsewhere = tr("The chat could not be exported."), tr("Choose another location.")
+            with os_error_as(title, path, elsewhere), persons_mask():
+                path.write_text(text, encoding="utf-8")
 
         self._bridge.run(
             self,

@@ -39,7 +39,7 @@ from desktop_rag.activity.event_wording import (
     title_of,
     tokens_in_words,
 )
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.language.translation import count_of, decimal_in_words, told, tr
 from desktop_rag.core.library_events import Notice
@@ -428,13 +428,9 @@ class ActivityPage(ScrolledPage):
         def write() -> int:
             found = self._activity.find(wanted)
             text = as_json_lines(found) if path.suffix == ".jsonl" else as_csv(found)
-            try:
-                with persons_mask():
-                    path.write_text(text, encoding="utf-8", errors="replace", newline="")
-            except OSError as exc:
-                title, why = tr("The activity could not be exported."), exc.strerror
-                hint = tr("{path}: {strerror}. Choose another location.", path=path, strerror=why)
-                raise AppError(title, hint) from exc
+            title = tr("The activity could not be exported.")
+            with os_error_as(title, path, tr("Choose another location.")), persons_mask():
+                path.write_text(text, encoding="utf-8", errors="replace", newline="")
             return len(found.events)
 
         def tell(count: int) -> None:

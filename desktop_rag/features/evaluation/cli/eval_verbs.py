@@ -16,7 +16,7 @@ from typing import Any, TextIO, TypeVar
 
 from desktop_rag import app, upkeep
 from desktop_rag.cli.terminal import add_json, path_given, positive, print_document, say
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import find_home
@@ -146,11 +146,8 @@ def _written_later(path: Path | None) -> Generator[TextIO | None]:
     if path is None:
         yield None
         return
-    try:
-        with persons_mask():
-            file = path.open("w", encoding="utf-8")
-    except OSError as exc:
-        raise AppError(f"{path} cannot be written.", str(exc.strerror)) from exc
+    with os_error_as(f"{path} cannot be written."), persons_mask():
+        file = path.open("w", encoding="utf-8")
     with file:
         yield file
 

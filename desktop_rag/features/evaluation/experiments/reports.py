@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from desktop_rag.core.claims import SIGNS
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.markup.own_words import EXPORTED_REPORT
@@ -189,7 +189,5 @@ def write_report(results: SetResults, file: Path) -> None:
     if form is None:
         hint = f"It may end in {', '.join(_FORMS)}; the window also makes a PDF."
         raise AppError(f"{file.name} has another ending.", hint)
-    try:
+    with os_error_as(f"{file} can't be written."):
         write_atomically(file, form(results))
-    except OSError as exc:
-        raise AppError(f"{file} can't be written.", f"{exc.strerror}.") from exc

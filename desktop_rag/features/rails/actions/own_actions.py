@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.features.rails.actions.action_calls import Action, ActionResult, make_action
 
 ENTRY_POINTS = "desktop_rag.rails_actions"
@@ -83,10 +83,8 @@ def installed_actions(wanted: Collection[str]) -> list[Action]:
 
 
 def _content(path: Path) -> bytes:
-    try:
+    with os_error_as(f"{path} can't be read."):
         return path.read_bytes()
-    except OSError as exc:
-        raise AppError(f"{path} can't be read.", f"{exc.strerror}.") from exc
 
 
 @contextmanager

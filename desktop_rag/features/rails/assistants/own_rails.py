@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, cast
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.own_files import read_object, write_atomically, write_object
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.records import Record, readable
@@ -64,10 +64,8 @@ class RailSets:
 
 
 def _state(folder: Path) -> object:
-    try:
+    with os_error_as(f"The rails in {folder} can't be read."):
         return tuple(sorted(_written(folder)))
-    except OSError as exc:
-        raise AppError(f"The rails in {folder} can't be read.", f"{exc.strerror}.") from exc
 
 
 def _written(folder: Path) -> Iterable[tuple[str, int, int]]:
@@ -262,10 +260,8 @@ class OwnRails:
                     f"{opened.file.name} was changed by another program.",
                     "Nothing was saved. Read it again, or save once more after putting it back.",
                 )
-            try:
+            with os_error_as(f"{opened.file} can't be used."):
                 write_atomically(opened.file, text)
-            except OSError as exc:
-                raise _unusable(opened.file, exc) from exc
         tidied = tuple(topic.tidied() for topic in topics)
         return replace(opened, text=text, topics=tidied)
 

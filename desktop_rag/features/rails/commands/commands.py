@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import Any
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.own_files import persons_mask, read_object, write_atomically
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.paths import Home
@@ -314,11 +314,8 @@ class CommandBook:
             self._write(kept)
 
     def _write(self, commands: dict[str, Command]) -> None:
-        try:
+        with os_error_as("Commands can't be kept, so nothing is done.", self._file):
             write_atomically(self._file, to_text(commands.values()))
-        except OSError as exc:
-            hint = f"{self._file}: {exc.strerror}."
-            raise AppError("Commands can't be kept, so nothing is done.", hint) from exc
         self._commands = commands
 
 

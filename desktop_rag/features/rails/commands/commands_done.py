@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import Any
 
 from desktop_rag.backup.value_rules import strict_json
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import IMPORT_AGAIN, os_error_as
 from desktop_rag.core.files.own_files import read_object, write_atomically
 from desktop_rag.core.paths import Home
 from desktop_rag.core.records import WrongValueError, checked
@@ -67,11 +67,9 @@ def _take(home: Home, content: str) -> int:
     known = {command.command_id for command in present}
     news = [command for command in commands_in(content) if command.command_id not in known]
     if news:
-        try:
+        title = "The history of commands could not be written."
+        with os_error_as(title, home.commands, IMPORT_AGAIN):
             write_atomically(home.commands, to_text(merged(present, news)))
-        except OSError as exc:
-            hint = f"{home.commands}: {exc.strerror}. Import the backup again to complete it."
-            raise AppError("The history of commands could not be written.", hint) from exc
     return len(news)
 
 

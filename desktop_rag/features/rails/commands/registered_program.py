@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Lock
 from typing import ClassVar
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.own_files import read_object, write_atomically
 from desktop_rag.core.records import encoded, readable_rows
 
@@ -235,22 +235,16 @@ class ProgramBook:
 
     def _write(self, programs: list[RegisteredProgram]) -> None:
         content = {"programs": encoded(programs)}
-        try:
+        with os_error_as("The programs can't be kept.", self._file):
             write_atomically(self._file, json.dumps(content, ensure_ascii=False, indent=1))
-        except OSError as exc:
-            hint = f"{self._file}: {exc.strerror}."
-            raise AppError("The programs can't be kept.", hint) from exc
 
 
 def digest_of(path: Path) -> str:
     """The hash of a program's file; AppError when it can't be read."""
     digest = hashlib.sha256()
-    try:
-        with path.open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
-    except OSError as exc:
-        raise AppError(f"{path!s} can't be read.", f"{exc.strerror}.") from exc
+    with os_error_as(f"{path} can't be read."), path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
     return digest.hexdigest()
 
 

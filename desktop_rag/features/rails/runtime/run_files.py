@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.features.rails.rail_events import (
     ActionFinished,
@@ -35,10 +35,8 @@ _LONGEST = 160
 def write_run(path: Path, events: Iterable[RailEvent]) -> None:
     """Write a run into a file, whole or not at all; AppError on failure."""
     rows = (json.dumps(event_json(event), ensure_ascii=False) for event in events)
-    try:
+    with os_error_as(f"{path} can't be written."):
         write_atomically(path, "".join(f"{row}\n" for row in rows))
-    except OSError as exc:
-        raise AppError(f"{path} can't be written.", f"{exc.strerror}.") from exc
 
 
 def read_run(path: Path) -> list[RailEvent]:

@@ -13,7 +13,7 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.core.claims import Verdict, with_signs
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.domain import Source
-from desktop_rag.core.errors import AppError, InterruptedAnswer
+from desktop_rag.core.errors import AppError, InterruptedAnswer, os_error_as
 from desktop_rag.core.files.own_files import read_object, write_atomically, write_object
 from desktop_rag.core.language.languages import language_of, likely_language
 from desktop_rag.core.markup.own_words import hash_of
@@ -80,12 +80,10 @@ class NoteFiles:
 
     def save_new(self, path: Path, text: str) -> None:
         """Write a note that does not exist yet. AppError when it does, or the disk refuses."""
-        try:
+        with os_error_as("The note could not be written.", path):
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("x", encoding="utf-8") as file:
                 file.write(text)
-        except OSError as exc:
-            raise AppError("The note could not be written.", f"{path}: {exc.strerror}.") from exc
         self.remember(path)
 
     def forget(self, path: Path) -> None:
@@ -225,12 +223,9 @@ class Notes(NoteFiles):
         if text_of(draft.path) != draft.was:
             raise AppError("The note was changed meanwhile.", "Refresh it again.")
         page = draft.sources.listed(with_accepted(draft.page, draft.changes, accepted))
-        try:
+        with os_error_as("The note could not be written.", draft.path):
             draft.path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(draft.path, page_text(page))
-        except OSError as exc:
-            hint = f"{draft.path}: {exc.strerror}."
-            raise AppError("The note could not be written.", hint) from exc
         self.remember(draft.path)
         return draft.path
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from desktop_rag.activity.event_files import EventFiles, LogLimits
 from desktop_rag.core import conversation
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import os_error_as
 from desktop_rag.core.markup.inert_markdown import InertStream, inert
 from desktop_rag.features.server.access.access_tokens import TokenUses
 from desktop_rag.features.server.access.callers import Asked, Authority, Exchange, RateLimits
@@ -60,11 +60,8 @@ class RequestLog:
 
     def delete_all(self) -> None:
         """Forget all of them. AppError when a file can't be removed."""
-        try:
-            with self._lock:
-                self._files.delete_all()
-        except OSError as exc:
-            raise AppError("The log of requests can't be deleted.", f"{exc.strerror}.") from exc
+        with os_error_as("The log of requests can't be deleted."), self._lock:
+            self._files.delete_all()
 
 
 def _stored(record: RequestRecord) -> dict[str, Any]:

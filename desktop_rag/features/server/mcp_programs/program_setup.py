@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, cast
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.paths import HOME_VARIABLE, find_home
 from desktop_rag.desktop.launching import terminal_command
@@ -449,13 +449,11 @@ class ProgramFiles:
         after = self._entered(program, path, before)
         if after == before:
             return Written(path, None, is_changed=False)
-        try:
+        with os_error_as(f"{path} can't be written."):
             backup = _copy(path) if path.exists() else None
             if _read(path) != before:
                 raise AppError(f"{program.title} has just written its file.", "Try again.")
             write_atomically(path, after)
-        except OSError as exc:
-            raise AppError(f"{path} can't be written.", f"{exc.strerror}.") from exc
         return Written(path, backup, is_changed=True)
 
     def _entered(self, program: MCPProgram, path: Path, text: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 from cryptography import x509
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.settings import ServerSettings
 from desktop_rag.features.server.values.access_values import CertificateFacts
 
@@ -140,11 +140,8 @@ def _names_in(certificate: x509.Certificate) -> tuple[str, ...]:
 
 
 def _content(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_MOST_BYTES)
-    except OSError as exc:
-        raise AppError(f"{path.name} can't be read.", f"{path}: {exc.strerror}.") from exc
+    with os_error_as(f"{path.name} can't be read.", path), path.open("rb") as file:
+        return file.read(_MOST_BYTES)
 
 
 def _refuse_password() -> str:

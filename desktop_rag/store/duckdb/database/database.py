@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from desktop_rag.core.errors import AppError, DiskError, NotReadableNowError
+from desktop_rag.core.errors import AppError, DiskError, NotReadableNowError, os_error_as
 from desktop_rag.core.files.own_files import close_to_others
 from desktop_rag.store.contract import database as contract
 from desktop_rag.store.contract.database import (
@@ -477,12 +477,8 @@ class Database(contract.Database):
 
     def unreadable_lines(self) -> int:
         """The number of damaged lines of the journal. AppError when its files can't be read."""
-        try:
+        with os_error_as("The journal beside the library cannot be read."):
             return self._journal.count_unreadable()
-        except OSError as exc:
-            raise AppError(
-                "The journal beside the library cannot be read.", f"{exc.filename}: {exc.strerror}."
-            ) from exc
 
     def rewrite_journal(self) -> None:
         """Write the journal anew from the library."""
