@@ -3556,6 +3556,34 @@ Die Datei bleibt.</translation>
         <translation>Endpunkte</translation>
     </message>
     <message>
+        <source>Context size</source>
+        <translation>Kontextgröße</translation>
+    </message>
+    <message>
+        <source>tokens, context window, memory of the model, context length</source>
+        <translation>Token, Kontextfenster, Gedächtnis des Modells, Kontextlänge</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation>Automatisch</translation>
+    </message>
+    <message>
+        <source>Timeout</source>
+        <translation>Zeitlimit</translation>
+    </message>
+    <message>
+        <source>slow model, waits, takes too long, seconds</source>
+        <translation>langsames Modell, wartet, dauert zu lange, Sekunden</translation>
+    </message>
+    <message>
+        <source>The longest wait for a response. Large models on small computers need more.</source>
+        <translation>Die längste Wartezeit auf eine Antwort. Große Modelle auf kleinen Computern brauchen mehr.</translation>
+    </message>
+    <message>
+        <source>title, rename the endpoint</source>
+        <translation>Titel, Endpunkt umbenennen</translation>
+    </message>
+    <message>
         <source>Output price</source>
         <translation>Preis der Ausgabe</translation>
     </message>
@@ -3566,6 +3594,490 @@ Die Datei bleibt.</translation>
     <message>
         <source>Ask before a run above</source>
         <translation>Vor einem Lauf nachfragen ab</translation>
+    </message>
+    <message>
+        <source>Built-in model</source>
+        <translation>Eingebautes Modell</translation>
+    </message>
+    <message>
+        <source>big files, large files, limit, too large, skipped</source>
+        <translation>große Dateien, Grenze, zu groß, übersprungen</translation>
+    </message>
+    <message>
+        <source>Larger files are skipped and listed in the library.</source>
+        <translation>Größere Dateien werden übergangen und in der Bibliothek aufgeführt.</translation>
+    </message>
+    <message>
+        <source>Processor threads</source>
+        <translation>Prozessor-Threads</translation>
+    </message>
+    <message>
+        <source>CPU, cores, slow computer, fan, speed of indexing, performance</source>
+        <translation>CPU, Kerne, langsamer Computer, Lüfter, Tempo der Indizierung, Leistung</translation>
+    </message>
+    <message>
+        <source>Fewer threads leave more power for other apps.</source>
+        <translation>Weniger Threads lassen anderen Programmen mehr Leistung.</translation>
+    </message>
+    <message>
+        <source> threads</source>
+        <translation> Threads</translation>
+    </message>
+    <message>
+        <source>Pause indexing on battery power</source>
+        <translation>Im Akkubetrieb pausieren</translation>
+    </message>
+    <message>
+        <source>Battery</source>
+        <translation>Akku</translation>
+    </message>
+    <message>
+        <source>laptop, energy, unplugged, save power, stop indexing</source>
+        <translation>Laptop, Akku, Energie, Strom sparen, Indizierung anhalten</translation>
+    </message>
+    <message>
+        <source>Read text in scanned pages and images</source>
+        <translation>Text in gescannten Seiten und Bildern lesen</translation>
+    </message>
+    <message>
+        <source>Text recognition</source>
+        <translation>Texterkennung</translation>
+    </message>
+    <message>
+        <source>OCR, scans, photos, screenshots, pictures</source>
+        <translation>OCR, Scans, Fotos, Bildschirmfotos, Bilder</translation>
+    </message>
+    <message>
+        <source>Pictures are read when everything else is searchable.</source>
+        <translation>Bilder werden gelesen, wenn alles andere durchsuchbar ist.</translation>
+    </message>
+    <message>
+        <source>Many pictures</source>
+        <translation>Viele Bilder</translation>
+    </message>
+    <message>
+        <source>Read them</source>
+        <translation>Lesen</translation>
+    </message>
+    <message>
+        <source>Let them wait</source>
+        <translation>Warten lassen</translation>
+    </message>
+    <message>
+        <source>Also search parts of long passages</source>
+        <translation>Auch Teile langer Textstellen durchsuchen</translation>
+    </message>
+    <message>
+        <source>Fine-grained search</source>
+        <translation>Feinere Suche</translation>
+    </message>
+    <message>
+        <source>details, sliding windows, overlap, disk space, precision</source>
+        <translation>Einzelheiten, Überlappung, Speicherplatz, Genauigkeit</translation>
+    </message>
+    <message>
+        <source>Finds details in long passages that a search by meaning would miss. Indexing takes about twice as long, and the library about 10% more disk space. Takes effect at once: turning it on indexes long passages in the background, turning it off removes that data.</source>
+        <translation>Findet Einzelheiten in langen Textstellen, die eine Suche nach Bedeutung übersehen würde. Die Indizierung dauert etwa doppelt so lange, und die Bibliothek braucht etwa 10 % mehr Platz. Gilt sofort: Einschalten indiziert lange Textstellen im Hintergrund, Ausschalten entfernt diese Daten.</translation>
+    </message>
+    <message>
+        <source>Server address</source>
+        <translation>Serveradresse</translation>
+    </message>
+    <message>
+        <source>speech to text, whisper, URL, host, recordings</source>
+        <translation>Sprache zu Text, Whisper, URL, Host, Aufnahmen</translation>
+    </message>
+    <message>
+        <source>Speech model</source>
+        <translation>Sprachmodell für Aufnahmen</translation>
+    </message>
+    <message>
+        <source>whisper model, speech recognition, test</source>
+        <translation>Whisper-Modell, Spracherkennung, testen</translation>
+    </message>
+    <message>
+        <source>Kind of server</source>
+        <translation>Art des Servers</translation>
+    </message>
+    <message>
+        <source>API, protocol, whisper</source>
+        <translation>API, Protokoll, Whisper</translation>
+    </message>
+    <message>
+        <source>OpenAI-compatible</source>
+        <translation>OpenAI-kompatibel</translation>
+    </message>
+    <message>
+        <source>Spoken language</source>
+        <translation>Gesprochene Sprache</translation>
+    </message>
+    <message>
+        <source>language of speech, recordings, accent</source>
+        <translation>Sprache der Rede, Aufnahmen, Akzent</translation>
+    </message>
+    <message>
+        <source>A code such as de or en.</source>
+        <translation>Ein Kürzel wie de oder en.</translation>
+    </message>
+    <message>
+        <source>Detected by the server</source>
+        <translation>Erkennt der Server</translation>
+    </message>
+    <message>
+        <source>Largest request</source>
+        <translation>Größte Anfrage</translation>
+    </message>
+    <message>
+        <source>upload limit, size of recordings, long recordings</source>
+        <translation>Grenze beim Hochladen, Größe der Aufnahmen, lange Aufnahmen</translation>
+    </message>
+    <message>
+        <source>WAV files are sent in pieces. Larger files of other formats are skipped with the reason.</source>
+        <translation>WAV-Dateien werden in Stücken gesendet. Größere Dateien anderer Formate werden mit Begründung übersprungen.</translation>
+    </message>
+    <message>
+        <source>Any size</source>
+        <translation>Beliebig groß</translation>
+    </message>
+    <message>
+        <source>Send my recordings to this server</source>
+        <translation>Meine Aufnahmen an diesen Server senden</translation>
+    </message>
+    <message>
+        <source>Consent</source>
+        <translation>Einwilligung</translation>
+    </message>
+    <message>
+        <source>permission, allow, upload recordings, privacy</source>
+        <translation>Erlaubnis, erlauben, Aufnahmen hochladen, Datenschutz</translation>
+    </message>
+    <message>
+        <source>how many passages, context, number of sources, cost, speed, top k, tokens</source>
+        <translation>wie viele Textstellen, Kontext, Anzahl der Quellen, Kosten, Tempo, Token</translation>
+    </message>
+    <message>
+        <source>How much of your documents is sent with a question. Fast: about four pages. Balanced: up to a quarter of what the model can read, less for a slow one. Thorough: up to half of it; answers take longer and cost more.</source>
+        <translation>Wie viel Ihrer Dokumente mit einer Frage gesendet wird. Schnell: etwa vier Seiten. Ausgewogen: bis zu einem Viertel dessen, was das Modell lesen kann, bei einem langsamen weniger. Gründlich: bis zur Hälfte; Antworten dauern länger und kosten mehr.</translation>
+    </message>
+    <message>
+        <source>Fast</source>
+        <translation>Schnell</translation>
+    </message>
+    <message>
+        <source>Balanced</source>
+        <translation>Ausgewogen</translation>
+    </message>
+    <message>
+        <source>Thorough</source>
+        <translation>Gründlich</translation>
+    </message>
+    <message>
+        <source>Balance between words and meaning</source>
+        <translation>Gewicht von Wörtern und Bedeutung</translation>
+    </message>
+    <message>
+        <source>Follow-up questions</source>
+        <translation>Anschlussfragen</translation>
+    </message>
+    <message>
+        <source>next question, conversation, same sources, search again</source>
+        <translation>nächste Frage, Gespräch, gleiche Quellen, erneut suchen</translation>
+    </message>
+    <message>
+        <source>Where the sources of a follow-up question come from. If you use a model, it first rewrites the question so that it makes sense on its own.</source>
+        <translation>Woher die Quellen einer Anschlussfrage kommen. Mit einem Modell wird die Frage zuerst so umformuliert, dass sie für sich verständlich ist.</translation>
+    </message>
+    <message>
+        <source>Search again</source>
+        <translation>Neu suchen</translation>
+    </message>
+    <message>
+        <source>Keep the sources</source>
+        <translation>Quellen behalten</translation>
+    </message>
+    <message>
+        <source>Both</source>
+        <translation>Beides</translation>
+    </message>
+    <message>
+        <source>Check each sentence against the sources</source>
+        <translation>Jeden Satz mit den Quellen vergleichen</translation>
+    </message>
+    <message>
+        <source>Checks</source>
+        <translation>Prüfungen</translation>
+    </message>
+    <message>
+        <source>verify, proof, badges, fact check, citations, correct, trust</source>
+        <translation>prüfen, Beleg, Abzeichen, Faktencheck, Zitate, richtig, Vertrauen</translation>
+    </message>
+    <message>
+        <source>Each sentence gets a badge. The check runs on this computer and compares words and numbers: it is a hint, not a proof.</source>
+        <translation>Jeder Satz erhält ein Zeichen. Die Prüfung läuft auf diesem Computer und vergleicht Wörter und Zahlen: Sie ist ein Hinweis, kein Beweis.</translation>
+    </message>
+    <message>
+        <source>Also check with the model</source>
+        <translation>Auch mit dem Modell prüfen</translation>
+    </message>
+    <message>
+        <source>With the model</source>
+        <translation>Mit dem Modell</translation>
+    </message>
+    <message>
+        <source>second opinion, judge, verify, proofread</source>
+        <translation>zweite Meinung, beurteilen, nachprüfen, gegenlesen</translation>
+    </message>
+    <message>
+        <source>A model that is measured to judge well reads the sentences that words leave open, and says in one sentence what agrees and what differs: one request for each answer. Online services are asked only after you agreed.</source>
+        <translation>Ein Modell, das nachweislich gut urteilt, liest die Sätze, die ein Vergleich der Wörter offen lässt, und sagt in einem Satz, was übereinstimmt und was abweicht: eine Anfrage je Antwort. Online-Dienste werden erst gefragt, wenn Sie zugestimmt haben.</translation>
+    </message>
+    <message>
+        <source>Models nearby</source>
+        <translation>Modelle in der Nähe</translation>
+    </message>
+    <message>
+        <source>Always</source>
+        <translation>Immer</translation>
+    </message>
+    <message>
+        <source>Hide unsupported answers</source>
+        <translation>Unbelegte Antworten ausblenden</translation>
+    </message>
+    <message>
+        <source>hallucination, wrong answers, made up, unproven</source>
+        <translation>Halluzination, falsche Antworten, erfunden, unbelegt</translation>
+    </message>
+    <message>
+        <source>Hides an answer if your documents support none of its sentences. You can still show it.</source>
+        <translation>Blendet eine Antwort aus, wenn Ihre Dokumente keinen ihrer Sätze belegen. Sie können sie trotzdem anzeigen.</translation>
+    </message>
+    <message>
+        <source>Suggest follow-up questions</source>
+        <translation>Anschlussfragen vorschlagen</translation>
+    </message>
+    <message>
+        <source>Suggestions</source>
+        <translation>Vorschläge</translation>
+    </message>
+    <message>
+        <source>what to ask next, ideas</source>
+        <translation>was als Nächstes fragen, Ideen</translation>
+    </message>
+    <message>
+        <source>Takes one short request after each answer. Without a model, headings are suggested.</source>
+        <translation>Braucht eine kurze Anfrage nach jeder Antwort. Ohne Modell werden Überschriften vorgeschlagen.</translation>
+    </message>
+    <message>
+        <source>Read few files in full when passages don&apos;t answer</source>
+        <translation>Wenige Dateien ganz lesen, wenn Textstellen nicht antworten</translation>
+    </message>
+    <message>
+        <source>whole files, full text, missed</source>
+        <translation>ganze Dateien, Volltext, übersehen</translation>
+    </message>
+    <message>
+        <source>Where a question may find at most 25 files. Their text takes up to twelve requests to the model.</source>
+        <translation>Wo eine Frage höchstens 25 Dateien finden kann. Ihr Text braucht bis zu zwölf Anfragen an das Modell.</translation>
+    </message>
+    <message>
+        <source>remember, learning, history, examples, personalise, likes</source>
+        <translation>merken, lernen, Verlauf, Beispiele, anpassen, Bewertungen</translation>
+    </message>
+    <message>
+        <source>Shows the model up to three earlier answers to similar questions, best rated first, so that it matches the style you like. When off, new answers are not remembered.</source>
+        <translation>Zeigt dem Modell bis zu drei frühere Antworten auf ähnliche Fragen, am besten bewertete zuerst, damit es den Stil trifft, den Sie mögen. Ist dies aus, werden neue Antworten nicht gemerkt.</translation>
+    </message>
+    <message>
+        <source>Store new chats</source>
+        <translation>Neue Chats speichern</translation>
+    </message>
+    <message>
+        <source>stop remembering chats, save chats, chat history, incognito, private chat, temporary chat, forget my questions, don&apos;t save</source>
+        <translation>Chats nicht mehr merken, Chats speichern, Chatverlauf, inkognito, privater Chat, temporärer Chat, meine Fragen vergessen, nicht speichern</translation>
+    </message>
+    <message>
+        <source>When off, a new chat is kept in memory only: it ends when you quit the app or delete it, and nothing is learned from it. Chats that are stored already stay until you delete them.</source>
+        <translation>Ausgeschaltet bleibt ein neuer Chat nur im Arbeitsspeicher: Er endet, wenn Sie die App beenden oder ihn löschen, und nichts wird aus ihm gelernt. Schon gespeicherte Chats bleiben, bis Sie sie löschen.</translation>
+    </message>
+    <message>
+        <source>Language of answers</source>
+        <translation>Sprache der Antworten</translation>
+    </message>
+    <message>
+        <source>Language</source>
+        <translation>Sprache</translation>
+    </message>
+    <message>
+        <source>reply in German, translate, answer in another language</source>
+        <translation>auf Deutsch antworten, übersetzen, in anderer Sprache antworten</translation>
+    </message>
+    <message>
+        <source>Choose a language or enter one: for what a model writes and what the app says in answers. Quotes keep the language of their file. A model&apos;s answer in another language than its sources can&apos;t be checked.</source>
+        <translation>Wählen Sie eine Sprache oder geben Sie eine ein: für das, was ein Modell schreibt und was die App in Antworten sagt. Zitate bleiben in der Sprache ihrer Datei. Die Antwort eines Modells in einer anderen Sprache als ihre Quellen lässt sich nicht prüfen.</translation>
+    </message>
+    <message>
+        <source>Same as the question</source>
+        <translation>Wie die Frage</translation>
+    </message>
+    <message>
+        <source>Length of answers</source>
+        <translation>Länge der Antworten</translation>
+    </message>
+    <message>
+        <source>Length</source>
+        <translation>Länge</translation>
+    </message>
+    <message>
+        <source>shorter, longer, short answers, long answers, brief, detailed</source>
+        <translation>kürzer, länger, kurze Antworten, lange Antworten, knapp, ausführlich</translation>
+    </message>
+    <message>
+        <source>Brief</source>
+        <translation>Knapp</translation>
+    </message>
+    <message>
+        <source>Normal</source>
+        <translation>Normal</translation>
+    </message>
+    <message>
+        <source>Detailed</source>
+        <translation>Ausführlich</translation>
+    </message>
+    <message>
+        <source>Tone of answers</source>
+        <translation>Ton der Antworten</translation>
+    </message>
+    <message>
+        <source>Tone</source>
+        <translation>Ton</translation>
+    </message>
+    <message>
+        <source>style, formal, friendly, voice, wording, how answers sound</source>
+        <translation>Stil, förmlich, freundlich, Wortwahl, wie Antworten klingen</translation>
+    </message>
+    <message>
+        <source>Choose a tone or describe one. Excerpts always keep the wording of the documents.</source>
+        <translation>Wählen Sie einen Ton, oder beschreiben Sie einen. Auszüge behalten immer den Wortlaut der Dokumente.</translation>
+    </message>
+    <message>
+        <source>Default</source>
+        <translation>Standard</translation>
+    </message>
+    <message>
+        <source>Theme</source>
+        <translation>Farbschema</translation>
+    </message>
+    <message>
+        <source>dark mode, light mode, night, colours, brightness</source>
+        <translation>dunkler Modus, Dunkelmodus, heller Modus, Nacht, Farben, Helligkeit</translation>
+    </message>
+    <message>
+        <source>Same as system</source>
+        <translation>Wie im System</translation>
+    </message>
+    <message>
+        <source>Light</source>
+        <translation>Hell</translation>
+    </message>
+    <message>
+        <source>Dark</source>
+        <translation>Dunkel</translation>
+    </message>
+    <message>
+        <source>Text size</source>
+        <translation>Textgröße</translation>
+    </message>
+    <message>
+        <source>font, zoom, larger letters, bigger, small print, scaling</source>
+        <translation>Schrift, Schriftgröße, Zoom, größere Buchstaben, Skalierung</translation>
+    </message>
+    <message>
+        <source>Ctrl and + or − change it everywhere in the window, Ctrl and 0 resets it.</source>
+        <translation>Strg und + oder − ändern sie überall im Fenster, Strg und 0 setzt sie zurück.</translation>
+    </message>
+    <message>
+        <source>German, English, translation, menus, language of the window</source>
+        <translation>Deutsch, Englisch, Übersetzung, Menüs, Sprache des Fensters</translation>
+    </message>
+    <message>
+        <source>The language of the window. For that of answers see the page Answers.</source>
+        <translation>Die Sprache des Fensters. Die der Antworten steht auf der Seite „Antworten“.</translation>
+    </message>
+    <message>
+        <source>Closing the window</source>
+        <translation>Schließen des Fensters</translation>
+    </message>
+    <message>
+        <source>quit, exit, tray, background, minimize</source>
+        <translation>beenden, schließen, Infobereich, Hintergrund, minimieren</translation>
+    </message>
+    <message>
+        <source>While it runs, your folders are kept up to date and the quick ask opens at once.</source>
+        <translation>Solange sie läuft, bleiben Ihre Ordner aktuell, und die Schnellfrage öffnet sich sofort.</translation>
+    </message>
+    <message>
+        <source>Start at login, in the background</source>
+        <translation>Bei der Anmeldung im Hintergrund starten</translation>
+    </message>
+    <message>
+        <source>Login</source>
+        <translation>Anmeldung</translation>
+    </message>
+    <message>
+        <source>autostart, startup, boot, start with the computer</source>
+        <translation>Autostart, Systemstart, hochfahren, mit dem Computer starten</translation>
+    </message>
+    <message>
+        <source>Show notifications</source>
+        <translation>Benachrichtigungen zeigen</translation>
+    </message>
+    <message>
+        <source>Notifications</source>
+        <translation>Benachrichtigungen</translation>
+    </message>
+    <message>
+        <source>alerts, messages, popups, do not disturb</source>
+        <translation>Hinweise, Meldungen, Popups, nicht stören</translation>
+    </message>
+    <message>
+        <source>When the first indexing is done, a folder goes offline, something needs you, or an answer is ready while you look elsewhere.</source>
+        <translation>Wenn die erste Indizierung fertig ist, ein Ordner nicht erreichbar ist, etwas Sie braucht oder eine Antwort fertig ist, während Sie anderswo sind.</translation>
+    </message>
+    <message>
+        <source>Hotkey of the quick ask</source>
+        <translation>Taste der Schnellfrage</translation>
+    </message>
+    <message>
+        <source>shortcut, global hotkey, key combination, spotlight, popup</source>
+        <translation>Tastenkürzel, Hotkey, Tastenkombination, Popup</translation>
+    </message>
+    <message>
+        <source>Hotkey to ask about selected text</source>
+        <translation>Taste für Fragen zum ausgewählten Text</translation>
+    </message>
+    <message>
+        <source>With selected text</source>
+        <translation>Mit ausgewähltem Text</translation>
+    </message>
+    <message>
+        <source>shortcut, selection, highlighted text, clipboard, other program</source>
+        <translation>Tastenkürzel, Auswahl, markierter Text, Zwischenablage, anderes Programm</translation>
+    </message>
+    <message>
+        <source>Record what the app does</source>
+        <translation>Aufzeichnen, was die App tut</translation>
+    </message>
+    <message>
+        <source>Event log</source>
+        <translation>Ereignisprotokoll</translation>
+    </message>
+    <message>
+        <source>history, tracking, telemetry, logging, activity, stop recording</source>
+        <translation>Verlauf, Nachverfolgung, Telemetrie, Protokoll, Aktivität, Aufzeichnung beenden</translation>
+    </message>
+    <message>
+        <source>Questions by their chat, requests to endpoints, changes of the index and errors, on this computer only, for 90 days at most. No text of documents, no answers, no keys. See the page Activity.</source>
+        <translation>Fragen mit ihrem Chat, Anfragen an Endpunkte, Änderungen am Index und Fehler, nur auf diesem Computer, höchstens 90 Tage lang. Kein Text von Dokumenten, keine Antworten, keine Schlüssel. Siehe die Seite Aktivität.</translation>
     </message>
     <message>
         <source>Spent today: {spent}</source>

@@ -12,7 +12,7 @@ WHERE = Path("notes") / "tax.md"
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(WHERE))
 
 
-def told(error: OSError, title: str, *where: object) -> AppError:
+def told(error: OSError, title: str, *where: str) -> AppError:
     with pytest.raises(AppError) as raised, os_error_as(title, *where):
         raise error
     assert raised.value.__cause__ is error
@@ -30,7 +30,7 @@ def test_a_file_is_named_once() -> None:
 
 
 def test_a_refusal_that_is_none_of_the_disk_gives_the_way_out_of_the_caller() -> None:
-    error = told(OSError(errno.ENOENT, "gone"), "It could not be exported.", WHERE)
+    error = told(OSError(errno.ENOENT, "gone"), "It could not be exported.", str(WHERE))
     assert error.hint == f"{WHERE}: gone."
     error = told(FULL, "It could not be exported.", "there", "Choose another location.")
     assert error.hint.endswith(". Choose another location.")
