@@ -181,7 +181,7 @@ def _ask(
 
 
 def _begin_runs(services: Services, questions: int, set_ups: int) -> None:
-    experiments = services.wing(EvaluationServices).worker.experiments
+    experiments = services.wing(EvaluationServices).experiments
     asked = [SetQuestion(f"q{n}", f"Which lamp has number {n}?") for n in range(questions)]
     kept = experiments.add("Lamps", asked)
     experiments.begin(kept, [SetUp(f"up{n}", instructions=f"Set-up {n}.") for n in range(set_ups)])
@@ -197,13 +197,13 @@ def _go_on_with_runs(services: Services, cancel: threading.Event, say: Callable[
             say(in_all=next(more))
 
     services.changes.hear(RunWentOn, tell)
-    services.wing(EvaluationServices).worker.start()
+    services.wing(EvaluationServices).start()
     cancel.wait()
 
 
 def _run_answers(services: Services) -> dict[str, list[str]]:
     """The questions that are answered, by the name of the set-up."""
-    store = services.wing(EvaluationServices).worker.experiments.store
+    store = services.wing(EvaluationServices).experiments.store
     return {
         run.set_up.name: [answer.question_id for answer in store.all(RunAnswer, run.run_id)]
         for run in store.all(Run)

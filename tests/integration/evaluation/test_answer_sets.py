@@ -119,7 +119,7 @@ def questions_of(folder: Path) -> list[SetQuestion]:
 
 def asked(services: Services, questions: Sequence[SetQuestion]) -> RunScores:
     """The answers to these questions over the person's library."""
-    worker = services.wing(EvaluationServices).worker
+    worker = services.wing(EvaluationServices)
     kept = worker.experiments.add("harbour", questions)
     worker.experiments.begin(kept, [SetUp("as it is")])
     worker.work_off()

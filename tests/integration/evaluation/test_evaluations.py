@@ -60,24 +60,28 @@ def folder(tmp_path: Path) -> Path:
 def test_a_set_is_measured_in_every_mode_and_the_run_is_kept(
     home: Home, folder: Path, tmp_path: Path
 ) -> None:
-    per_query = tmp_path / "queries.jsonl"
-    results = run_json("retrieval", str(folder), "--per-query", str(per_query))
+    results = run_json("retrieval", str(folder))
     assert [row["mode"] for row in results] == ["hybrid", "lexical", "dense"]
     for row in results:
         assert set(row) == KEYS | INDEX_KEYS
         assert (row["queries"], row["ndcg@10"], row["passages"]) == (2, 1.0, 2)
         assert row["index_bytes"] > 0
-    rows = [json.loads(line) for line in per_query.read_text("utf-8").splitlines()]
-    assert [(r["mode"], r["query"]) for r in rows] == [
-        (mode, query) for mode in ("hybrid", "lexical", "dense") for query in ("1", "2")
-    ]
-    assert rows[0]["found"][0]["id"] == "a"
     kept = run_json("runs")
     assert {(each["kind"], each["set"]) for each in kept} == {("retrieval", "retrieval harbour")}
     assert [each["figures"] for each in kept] == results
     assert "answers" not in kept[0]
     [whole] = run_json("runs", kept[0]["run_id"][:8])
-    assert whole["answers"] == [row for row in rows if row["mode"] == "hybrid"]
+    rows = whole["answers"]
+    assert [(row["mode"], row["query"]) for row in rows] == [("hybrid", "1"), ("hybrid", "2")]
+    assert rows[0]["found"][0]["id"] == "a"
+    raw = tmp_path / "raw.jsonl"
+    assert run("report", "retrieval harbour", str(raw)).returncode == 0
+    lines = [json.loads(line) for line in raw.read_text("utf-8").splitlines()]
+    told = [row for line in lines if line["type"] == "answer" for row in line["full"]["rows"]]
+    assert [(row["mode"], row["query"]) for row in told] == [
+        (mode, query) for mode in ("hybrid", "lexical", "dense") for query in ("1", "2")
+    ]
+    assert told[:2] == rows
     assert whole["settings"]["folder"] == str(folder)
     compared = run_json("compare", "hybrid", "dense", "--set", "retrieval harbour")
     assert (compared["questions"], compared["same"]) == (2, 2)
@@ -150,7 +154,7 @@ def test_a_run_is_kept_through_the_window_that_holds_the_library(
         results = run_json("retrieval", str(folder), "--mode", "lexical")
         listed = run_json("runs")
     assert [kept["figures"] for kept in listed] == results
-    assert listed_runs(services.wing(EvaluationServices).worker.experiments) == listed
+    assert listed_runs(services.wing(EvaluationServices).experiments) == listed
 
 
 @pytest.mark.slow
@@ -165,12 +169,10 @@ def test_a_run_that_cannot_be_kept_is_shown_all_the_same(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [("--spans",), ("--pages",), ("--per-query", "missing/x")])
-def test_the_worlds_faults_are_told_before_the_work(
-    home: Home, folder: Path, arguments: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize("kind", ["--spans", "--pages"])
+def test_the_worlds_faults_are_told_before_the_work(home: Home, folder: Path, kind: str) -> None:
     (folder / "spans.jsonl").unlink()
-    done = run("retrieval", str(folder), *arguments)
+    done = run("retrieval", str(folder), kind)
     assert (done.returncode, done.stdout) == (1, "")
     assert len(done.stderr.strip().splitlines()) >= 2
     assert "passages" not in done.stderr
@@ -198,10 +200,9 @@ def test_the_evidence_that_a_model_would_be_sent(home: Home, tmp_path: Path) -> 
         {"id": "4", "question": "What is missing?"},
     ]
     write(made / "questions.jsonl", rows)
-    per_query = tmp_path / "queries.jsonl"
-    found = run_json("evidence", str(made), "--per-query", str(per_query))
+    found = run_json("evidence", str(made))
     assert (found["questions"], found["all_evidence"], found["context_tokens"]) == (3, 2, 32_768)
-    told = [json.loads(line) for line in per_query.read_text("utf-8").splitlines()]
-    assert [row["missing"] for row in told] == [[], [], ["at nine"]]
     [kept] = run_json("runs")
+    [whole] = run_json("runs", kept["run_id"])
+    assert [row["missing"] for row in whole["answers"]] == [[], [], ["at nine"]]
     assert (kept["kind"], kept["set"]) == ("evidence", "evidence firm")

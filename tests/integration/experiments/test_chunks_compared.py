@@ -62,7 +62,7 @@ def asked(
     services: app.Services, questions: Sequence[SetQuestion], *chunkings: ChunkSettings | None
 ) -> list[RunScores]:
     """A run for each of the chunk settings, None for the documents as they are indexed."""
-    worker = services.wing(EvaluationServices).worker
+    worker = services.wing(EvaluationServices)
     kept = worker.experiments.put_in("Island", questions)
     set_ups = [
         SetUp(in_words(each) if each else "as it is", chunking=each, only_searches=True)
@@ -97,7 +97,7 @@ def test_chunks_that_split_answers_find_less_and_one_press_mends_it(island: app.
     assert told.paired.better > 0
     assert "without a model" in told.in_words()
 
-    experiments = island.wing(EvaluationServices).worker.experiments
+    experiments = island.wing(EvaluationServices).experiments
     assert experiments.collections_of(other.run.set_up) == [collection_id]
     former = experiments.use_chunks({collection_id: USUAL})
     assert former == {collection_id: TINY}
@@ -136,7 +136,7 @@ def test_a_model_writes_the_questions_where_there_is_one(island: app.Services) -
 
 
 def test_search_is_compared_by_the_balance_of_words_and_meaning(island: app.Services) -> None:
-    worker = island.wing(EvaluationServices).worker
+    worker = island.wing(EvaluationServices)
     # The words are in no document, their meaning is.
     texts = ("Where do people pray?", "A building for worship", "Who sells herring?")
     questions = [SetQuestion(text, text, sources=("chapel.md",)) for text in texts]
@@ -152,13 +152,13 @@ def test_search_is_compared_by_the_balance_of_words_and_meaning(island: app.Serv
 
 
 def begun(island: app.Services, kept: QuestionSet) -> str:
-    worker = island.wing(EvaluationServices).worker
+    worker = island.wing(EvaluationServices)
     [run] = worker.experiments.begin(kept, [SetUp("tiny", chunking=TINY, only_searches=True)])
     return run.run_id
 
 
 def test_a_search_is_paused_while_it_indexes_and_goes_on(island: app.Services) -> None:
-    worker = island.wing(EvaluationServices).worker
+    worker = island.wing(EvaluationServices)
     experiments = worker.experiments
     kept = experiments.add("Island", questions_of(island, 4, uses_model=False))
     run_id = begun(island, kept)

@@ -60,7 +60,7 @@ def asked(
 
 @pytest.fixture
 def experiments(asked: app.Services) -> Experiments:
-    return asked.wing(EvaluationServices).worker.experiments
+    return asked.wing(EvaluationServices).experiments
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_a_run_stores_all_that_is_known_of_each_answer(
 ) -> None:
     up = SetUp("narrow", room=Room.FAST, lexical_weight=0.9, instructions="Answer like a keeper.")
     [run] = experiments.begin(lamps, [up])
-    asked.wing(EvaluationServices).worker.work_off()
+    asked.wing(EvaluationServices).work_off()
     results = experiments.results(lamps.set_id)
     [scores] = results.runs
     assert (scores.run.run_id, scores.run.state) == (run.run_id, RunState.DONE)
@@ -109,14 +109,14 @@ def test_failures_in_a_row_pause_the_run_and_resuming_asks_them_again(
     many = experiments.add("Many", more)
     [run] = experiments.begin(many, [SetUp("a")])
     server.mode, server.status = "status", 401
-    asked.wing(EvaluationServices).worker.work_off()
+    asked.wing(EvaluationServices).work_off()
     [scores] = experiments.results(many.set_id).runs
     assert scores.run.state is RunState.PAUSED
     assert scores.run.error_title
     assert len(scores.answers) == 3
     server.mode = "answer"
     experiments.set_state(run.run_id, RunState.WAITING)
-    asked.wing(EvaluationServices).worker.work_off()
+    asked.wing(EvaluationServices).work_off()
     [scores] = experiments.results(many.set_id).runs
     assert scores.run.state is RunState.DONE
     assert [answer.has_failed for answer in scores.answers.values()] == [False] * 5
@@ -128,7 +128,7 @@ def test_chunking_is_compared_in_a_library_of_its_own(
 ) -> None:
     ups = [SetUp("as it is"), SetUp("words", chunking=ChunkSettings("words", 40, 0))]
     experiments.begin(lamps, ups)
-    asked.wing(EvaluationServices).worker.work_off()
+    asked.wing(EvaluationServices).work_off()
     here, scratch = experiments.results(lamps.set_id).runs
     assert (here.run.state, scratch.run.state) == (RunState.DONE, RunState.DONE)
     assert [Path(s.path).name for s in scratch.answers["lit"].sources] == ["lamp.md"]
@@ -140,7 +140,7 @@ def test_people_and_the_model_judge_pairs_and_corrections_are_expected(
     asked: app.Services, experiments: Experiments, lamps: QuestionSet, server: ChatServer
 ) -> None:
     experiments.begin(lamps, [SetUp("A"), SetUp("B")])
-    asked.wing(EvaluationServices).worker.work_off()
+    asked.wing(EvaluationServices).work_off()
     results = experiments.results(lamps.set_id)
     first, second = results.runs
     for number, question in enumerate(lamps.questions):
@@ -183,7 +183,7 @@ def test_an_estimate_comes_before_and_learns_from_runs(
     assert (before.answers, before.seconds) == (4, None)
     assert before.cost
     experiments.begin(lamps, [SetUp("A")])
-    asked.wing(EvaluationServices).worker.work_off()
+    asked.wing(EvaluationServices).work_off()
     after = experiments.estimate(lamps, [SetUp("A"), SetUp("B")])
     assert after.seconds is not None
     assert after.tokens_in < before.tokens_in

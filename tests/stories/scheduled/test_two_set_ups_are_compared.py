@@ -127,7 +127,7 @@ def test_the_better_set_up_is_found(asker: Person, tmp_path: Path) -> None:
 
     looks_beside(asker)
     judges_blind(asker)
-    experiments = asker.app.services.wing(EvaluationServices).worker.experiments
+    experiments = asker.app.services.wing(EvaluationServices).experiments
     [kept] = experiments.sets()
     results = experiments.results(kept.set_id)
     first, second = (scores.run.run_id for scores in results.runs)
@@ -173,7 +173,7 @@ def test_a_set_is_saved_with_a_question(asker: Person) -> None:
     lines = dialog.field("Questions, one a line")
     assert dialog.place.focusWidget() is lines
     assert isinstance(lines, QPlainTextEdit)
-    assert not asker.app.services.wing(EvaluationServices).worker.experiments.sets()
+    assert not asker.app.services.wing(EvaluationServices).experiments.sets()
     lines.setPlainText("When is the lamp lit?")
     dialog.clicks("Save")
     asker.sees("Press “Ask…” to have the questions answered.")
@@ -186,7 +186,7 @@ def test_measurements_are_compared_on_the_same_page(asker: Person) -> None:
         for mode, score in (("dense", 0.5), ("hybrid", 1.0)) for n in range(9)
     ]  # fmt: skip
     kept = Measurement("abc", "retrieval", "harbour", 9.0, 1.5, "1", {}, [{}], rows)
-    experiments = asker.app.services.wing(EvaluationServices).worker.experiments
+    experiments = asker.app.services.wing(EvaluationServices).experiments
     experiments.keep(kept)
     writes(asker, "Lamps")
     choice = asker.field("Set of questions")
@@ -208,7 +208,7 @@ def test_measurements_are_compared_on_the_same_page(asker: Person) -> None:
 
 def test_a_small_window_shows_a_set_without_questions_in_full(asker: Person) -> None:
     asker.place.resize(900, 600)
-    asker.app.services.wing(EvaluationServices).worker.experiments.add("Empty")
+    asker.app.services.wing(EvaluationServices).experiments.add("Empty")
     asker.sees("This set has no questions yet.")
     page = asker.place.findChild(ExperimentsPage)
     assert page is not None

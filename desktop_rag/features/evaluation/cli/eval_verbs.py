@@ -8,16 +8,14 @@ import json
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 
 from desktop_rag import app, upkeep
 from desktop_rag.cli.terminal import add_json, path_given, positive, print_document, say
-from desktop_rag.core.errors import AppError, os_error_as
-from desktop_rag.core.files.own_files import persons_mask
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
@@ -57,7 +55,7 @@ def add_evals(parser: argparse.ArgumentParser) -> None:
     ranked, spans, pages = search.PASSAGES.values()
     text = f"passages for each query ({ranked}, {spans} by spans, {pages} by pages)"
     added.add_argument("-k", "--k", type=positive, help=text)
-    _add_output(added)
+    add_json(added)
     added = add("evidence", "the evidence that a model would be sent for questions; asks none")
     added.set_defaults(run=_evidence)
     text = "a folder with files/ and questions.jsonl of {id, question, evidence}, or evidence pages"
@@ -65,15 +63,9 @@ def add_evals(parser: argparse.ArgumentParser) -> None:
     added.add_argument("--limit", type=positive, help="only the first questions")
     text = f"the context of the model in tokens ({search.CONTEXT_TOKENS})"
     added.add_argument("--context", type=positive, default=search.CONTEXT_TOKENS, help=text)
-    _add_output(added)
+    add_json(added)
     _add_intents(add("rails", "intents by examples: how many are right, and need no model"))
     add_runs(add)
-
-
-def _add_output(parser: argparse.ArgumentParser) -> None:
-    text = "write the results of each query"
-    parser.add_argument("--per-query", type=path_given, metavar="FILE.jsonl", help=text)
-    add_json(parser)
 
 
 # --- one measurement -----------------------------------------------------------------------------
@@ -102,11 +94,7 @@ def _measure(
     """Measure, store the figures with these `options` of the verb, and print them."""
     settings, _ = load_settings(find_home().settings)
     began_at, place = time.monotonic(), place.resolve()
-    with _written_later(arguments.per_query) as per_query:
-        measured = measure(settings)
-        if per_query:
-            lines = (json.dumps(row, ensure_ascii=False) for row in measured.queries)
-            per_query.writelines(f"{line}\n" for line in lines)
+    measured = measure(settings)
     chosen = {key: value for key, value in asdict(settings).items() if key not in _LEFT_OUT}
     chosen |= {"folder": str(place), **{key: getattr(arguments, key) for key in options}}
     seconds = time.monotonic() - began_at
@@ -138,18 +126,6 @@ def _keep(measured: Measurement) -> None:
     else:
         ids = ", ".join(run.run_id[:ID_CHARS] for run, _ in runs_of(measured))
         say(f"Stored as run {ids}.")
-
-
-@contextmanager
-def _written_later(path: Path | None) -> Generator[TextIO | None]:
-    """The file, opened before the work, so that an unwritable one fails at once."""
-    if path is None:
-        yield None
-        return
-    with os_error_as(f"{path} cannot be written."), persons_mask():
-        file = path.open("w", encoding="utf-8")
-    with file:
-        yield file
 
 
 def _figure_lines(figures: Row) -> list[str]:
@@ -222,7 +198,7 @@ def _add_intents(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--endpoint", metavar="URL", default="", help=text)
     text = "the name of that model; without it, the one of the settings"
     parser.add_argument("--model", metavar="NAME", default="", help=text)
-    _add_output(parser)
+    add_json(parser)
 
 
 def _intents(arguments: argparse.Namespace) -> int:

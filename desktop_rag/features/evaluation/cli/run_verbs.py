@@ -31,7 +31,6 @@ from desktop_rag.features.evaluation.experiments.document_questions import (
 )
 from desktop_rag.features.evaluation.experiments.experiments import Experiments
 from desktop_rag.features.evaluation.experiments.reports import raw_rows, write_report
-from desktop_rag.features.evaluation.experiments.run_worker import RunWorker
 from desktop_rag.features.evaluation.experiments.set_files import (
     is_set_file,
     read_set,
@@ -120,12 +119,8 @@ def _add_stored(add: Add) -> None:
     prints(added, _feedback_set, _feedback_lines)
 
 
-def _worker(services: app.Services) -> RunWorker:
-    return services.wing(EvaluationServices).worker
-
-
 def _experiments(services: app.Services) -> Experiments:
-    return _worker(services).experiments
+    return services.wing(EvaluationServices).experiments
 
 
 # --- run ---------------------------------------------------------------------------------------
@@ -169,7 +164,7 @@ def _done(
         _wait_for(experiments, run_ids)
     else:
         stop_hearing = services.changes.hear(RunWentOn, partial(_tell, here()))
-        _worker(services).work_off(lambda run: run.run_id in run_ids)
+        services.wing(EvaluationServices).work_off(lambda run: run.run_id in run_ids)
         stop_hearing()
     return _state(experiments, question_set.set_id, run_ids)
 

@@ -29,7 +29,7 @@ def join(app: "WindowApp") -> None:
         from desktop_rag.features.evaluation.ui.experiments_page import ExperimentsPage
 
         services = app.services
-        experiments = services.wing(EvaluationServices).worker.experiments
+        experiments = services.wing(EvaluationServices).experiments
         actions = ExperimentActions(
             app.bridge, experiments, services.library, services.chat, app.theme, app.window
         )

@@ -179,18 +179,10 @@ class RunComparison:
 
     def to_json(self) -> dict[str, Any]:
         """The keys of the command line."""
-        return {
-            "first": self.first,
-            "second": self.second,
-            **asdict(self.paired),
-            "outcome": self.outcome.value,
-            "bases": [words for words, _ in self.bases],
-            "questions": self.questions,
-            "failed": self.failed,
-            "open": self.open,
-            "excerpts": self.excerpts,
-            "words": self.in_words(),
-        }
+        bases = [words for words, _ in self.bases]
+        told = {"outcome": self.outcome.value, "bases": bases, "words": self.in_words()}
+        row = asdict(self)
+        return row | row.pop("paired") | told
 
 
 def compared_with_first(
