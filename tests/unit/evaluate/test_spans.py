@@ -1,9 +1,7 @@
 import pytest
 
-from desktop_rag.core.domain import Passage
-from desktop_rag.core.parsed import Anchor
-from desktop_rag.features.evaluation.measures.query_sets import GoldSpan
-from desktop_rag.features.evaluation.measures.search import (
+from benchmarks.gold_spans import (
+    GoldSpan,
     PlacedGold,
     length,
     overlap,
@@ -11,6 +9,8 @@ from desktop_rag.features.evaluation.measures.search import (
     span_figures,
     span_row,
 )
+from desktop_rag.core.domain import Passage
+from desktop_rag.core.parsed import Anchor
 
 
 def passage(path: str, start: int, end: int) -> Passage:

@@ -45,15 +45,12 @@ def add_evals(parser: argparse.ArgumentParser) -> None:
     added.set_defaults(run=_retrieval)
     text = "a folder with corpus.jsonl, queries.jsonl and qrels.tsv"
     added.add_argument("dir", type=path_given, help=text)
-    kinds = added.add_mutually_exclusive_group()
-    text = "measure gold characters instead, with documents/, queries.jsonl and spans.jsonl"
-    kinds.add_argument("--spans", action="store_true", help=text)
     text = "measure evidence pages instead, with files/, queries.jsonl and evidence.jsonl"
-    kinds.add_argument("--pages", action="store_true", help=text)
+    added.add_argument("--pages", action="store_true", help=text)
     added.add_argument("--mode", choices=search.MODES, help="one mode only")
     added.add_argument("--limit", type=positive, help="ask only the first queries")
-    ranked, spans, pages = search.PASSAGES.values()
-    text = f"passages for each query ({ranked}, {spans} by spans, {pages} by pages)"
+    ranked, pages = search.PASSAGES.values()
+    text = f"passages for each query ({ranked}, {pages} by pages)"
     added.add_argument("-k", "--k", type=positive, help=text)
     add_json(added)
     added = add("evidence", "the evidence that a model would be sent for questions; asks none")
@@ -157,7 +154,7 @@ def _table_lines(rows: list[Row]) -> list[str]:
 
 
 def _retrieval(arguments: argparse.Namespace) -> int:
-    kind = "spans" if arguments.spans else "pages" if arguments.pages else "retrieval"
+    kind = "pages" if arguments.pages else "retrieval"
     # Read now, so that a wrong folder fails at once.
     known = query_sets.load_set(arguments.dir, arguments.limit, kind)
     modes = (arguments.mode,) if arguments.mode else search.MODES
@@ -169,10 +166,7 @@ def _retrieval(arguments: argparse.Namespace) -> int:
         sized = [{**row, "index_bytes": index_bytes} for row in found.results]
         return replace(found, results=sized)
 
-    _measure(arguments, arguments.dir, measured, "limit", "k", is_table=True)
-    if kind == "retrieval" and query_sets.has_spans(arguments.dir):
-        say("This set has gold spans too; measure them with --spans.")
-    return 0
+    return _measure(arguments, arguments.dir, measured, "limit", "k", is_table=True)
 
 
 def _evidence(arguments: argparse.Namespace) -> int:

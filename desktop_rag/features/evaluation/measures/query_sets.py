@@ -19,8 +19,7 @@ class KnownSet:
     """Queries over a folder of documents, with what is known of each, by its id.
 
     That is, by the `kind` of the set: of `retrieval` the grades of relevant passages, whose texts
-    are its `corpus`; of `spans` the GoldSpans; of `pages` the (file, page) of the evidence, from 1;
-    of `evidence` an Evidence.
+    are its `corpus`; of `pages` the (file, page) of evidence, from 1; of `evidence` an Evidence.
     """
 
     kind: str
@@ -28,16 +27,6 @@ class KnownSet:
     queries: tuple[Query, ...]
     known: Mapping[str, Any]
     corpus: tuple[Row, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class GoldSpan:
-    """The characters [start, end) of a file that answer a query, and their text."""
-
-    document: str
-    start: int
-    end: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +38,15 @@ class Evidence:
     pages: frozenset[tuple[str, int]] = frozenset()
 
 
-def load_set(folder: Path, limit: int | None = None, kind: str = "retrieval") -> KnownSet:
-    """Read a set of this kind, with its first queries; AppError when it is no such set."""
-    named, needed, read = _KINDS[kind]
+# The name of a kind of set, its files, and what reads its documents, queries and known answers.
+Form = tuple[str, str, Callable[[Path], tuple[Any, ...]]]
+
+
+def load_set(
+    folder: Path, limit: int | None = None, kind: str = "retrieval", form: Form | None = None
+) -> KnownSet:
+    """Read a set of this kind, or of another form, with its first queries; AppError for no set."""
+    named, needed, read = form or _KINDS[kind]
     try:
         documents, queries, known, *corpus = read(folder)
         asked = tuple([query for query in queries if query[0] in known][:limit])
@@ -70,33 +65,20 @@ def _why(exc: Exception) -> str:
             return str(exc) if isinstance(exc, AppError) else f"{exc}."
 
 
-def has_spans(folder: Path) -> bool:
-    """True when the folder can be measured by gold spans too."""
-    return (folder / "spans.jsonl").is_file() and (folder / "documents").is_dir()
-
-
 def _ranked(folder: Path) -> tuple[Any, ...]:
-    corpus, grades = tuple(_rows(folder / "corpus.jsonl")), dict[str, dict[str, int]]()
+    corpus, grades = tuple(rows_of(folder / "corpus.jsonl")), dict[str, dict[str, int]]()
     lines = (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()
     for line in lines[1:]:
         query, passage, grade = line.split("\t")
         grades.setdefault(query, {})[passage] = int(grade)
-    return folder, _queries(folder), grades, corpus
-
-
-def _spans(folder: Path) -> tuple[Any, ...]:
-    spans: dict[str, list[GoldSpan]] = {}
-    for row in _rows(folder / "spans.jsonl"):
-        gold = GoldSpan(row["document"], int(row["start"]), int(row["end"]), row["text"])
-        spans.setdefault(str(row["query"]), []).append(gold)
-    return _folder(folder / "documents"), _queries(folder), spans
+    return folder, queries_of(folder), grades, corpus
 
 
 def _pages(folder: Path) -> tuple[Any, ...]:
     pages: dict[str, set[tuple[str, int]]] = {}
-    for row in _rows(folder / "evidence.jsonl"):
+    for row in rows_of(folder / "evidence.jsonl"):
         pages.setdefault(str(row["query"]), set()).add((str(row["file"]), int(row["page0"]) + 1))
-    return _folder(folder / "files"), _queries(folder), pages
+    return folder_of(folder / "files"), queries_of(folder), pages
 
 
 def _evidence(folder: Path) -> tuple[Any, ...]:
@@ -108,12 +90,12 @@ def _evidence(folder: Path) -> tuple[Any, ...]:
         return files, queries, {i: e for i, e in found.items() if {f for f, _ in e.pages} <= there}
     known: dict[str, Evidence] = {}
     queries: list[Query] = []
-    for row in _rows(folder / "questions.jsonl"):
+    for row in rows_of(folder / "questions.jsonl"):
         if row.get("evidence"):
             queries.append((str(row["id"]), str(row.get("standalone") or row["question"])))
             groups = (tuple(map(str, _listed(group))) for group in _listed(row["evidence"]))
             known[str(row["id"])] = Evidence(str(row.get("kind", "")), tuple(groups))
-    return _folder(folder / "files"), queries, known
+    return folder_of(folder / "files"), queries, known
 
 
 def _listed(value: str | Sequence[Any]) -> tuple[Any, ...]:
@@ -121,24 +103,25 @@ def _listed(value: str | Sequence[Any]) -> tuple[Any, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def _queries(folder: Path) -> list[Query]:
-    return [(str(row["_id"]), str(row["text"])) for row in _rows(folder / "queries.jsonl")]
+def queries_of(folder: Path) -> list[Query]:
+    """The queries of a set."""
+    return [(str(row["_id"]), str(row["text"])) for row in rows_of(folder / "queries.jsonl")]
 
 
-def _rows(path: Path) -> list[Row]:
+def rows_of(path: Path) -> list[Row]:
+    """The objects of a .jsonl file. AppError for another one."""
     return [row for _, row, _ in json_objects(path)]
 
 
-def _folder(folder: Path) -> Path:
+def folder_of(folder: Path) -> Path:
+    """The folder. NotADirectoryError when there is none."""
     if not folder.is_dir():
         raise NotADirectoryError(f"{folder.name} is no folder")
     return folder
 
 
-# The name of each kind, its files, and what reads its documents, queries and known answers.
-_KINDS: Mapping[str, tuple[str, str, Callable[[Path], tuple[Any, ...]]]] = {
+_KINDS: Mapping[str, Form] = {
     "retrieval": ("retrieval set", "corpus.jsonl, queries.jsonl and qrels.tsv", _ranked),
-    "spans": ("set of gold spans", "documents/, queries.jsonl and spans.jsonl", _spans),
     "pages": ("set of evidence pages", "files/, queries.jsonl and evidence.jsonl", _pages),
     "evidence": ("set of evidence", "files/ and questions.jsonl, or evidence pages", _evidence),
 }
