@@ -15,7 +15,7 @@ from desktop_rag.backup.archive_reader import DamagedBackupError, opened_archive
 from desktop_rag.backup.backups import Backups, has_news_of_features, remove_scratch
 from desktop_rag.backup.home_files import has_news, remove_unfinished
 from desktop_rag.backup.manifest import ENDING, Imported, Snapshot, day_in_words, in_words
-from desktop_rag.core.errors import AppError, disk_error
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.own_files import close_to_others
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home
@@ -83,7 +83,7 @@ class Snapshots:
         """Make a snapshot, None if nothing is new. AppError when the disk refuses; others stay."""
         today = _day_of(self._clock())
         folder = self._home.snapshots
-        try:
+        with os_error_as("No snapshot can be made.", folder):
             kept = self.all()
             if not self._store.change_number() or (kept and not self._is_new(kept[0])):
                 return None
@@ -95,8 +95,6 @@ class Snapshots:
             self._backups.export(file, is_checked=False)
             made = Snapshot(number, today, file, file.stat().st_size)
             self._remove_old(made, kept)
-        except OSError as exc:
-            raise disk_error(exc.errno, f"{folder}: no snapshot can be made.") from exc
         return made
 
     def restore_lost(self) -> list[Notice]:
@@ -113,7 +111,7 @@ class Snapshots:
             except AppError as error:
                 log.info("snapshot %d was passed over: %s", snapshot.number, error.title)
                 title = f"The snapshot of {day_in_words(snapshot.day)} was passed over."
-                notices.append(Notice(title, f"{error.title} {error.hint}"))
+                notices.append(Notice(title, str(error)))
                 continue
             return [_restored_notice(snapshot, restored), *notices]
         return notices

@@ -106,7 +106,7 @@ def ask_for_passwords(library: Library, documents: Iterable[Document]) -> bool:
         except EOFError:
             break
         except AppError as error:
-            say(f"{path}: {error.title} {error.hint}")
+            say(f"{path}: {error}")
     return is_any_open
 
 

@@ -194,7 +194,7 @@ def _passages(arguments: argparse.Namespace) -> int:
                 found = services.library.cut(path, settings, here().interrupted)
             except AppError as error:
                 is_whole = False
-                say(f"{path}: {error.title} {error.hint}".rstrip())
+                say(f"{path}: {error}")
                 continue
             for passage in found:
                 row = output.passage_json(path, passage)

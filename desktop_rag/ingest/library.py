@@ -24,7 +24,7 @@ from desktop_rag.core.domain import (
     TagCount,
     Unlocked,
 )
-from desktop_rag.core.errors import AppError, PassingError, WrongPasswordError
+from desktop_rag.core.errors import AppError, PassingError, WrongPasswordError, os_error_as
 from desktop_rag.core.library_events import ChangeSummary, DocumentsChanged, Notice
 from desktop_rag.core.parsed import Chunk, ChunkSettings
 from desktop_rag.core.server_state import ServerState
@@ -116,10 +116,8 @@ class LibraryPasswords:
         """
         self._check(document.path, password)
         place = document.path.parent if for_folder else document.path
-        try:
+        with os_error_as("The password could not be remembered."):
             is_kept = self._passwords.save(place, password, keeps=keeps)
-        except OSError as exc:
-            raise AppError("The password could not be remembered.", str(exc)) from exc
         paths = self._locked_below(place) | {document.path}
         return Unlocked(self._read_again(paths), is_kept)
 
@@ -132,11 +130,9 @@ class LibraryPasswords:
             AppError: when the list of passwords can't be written.
         """
         places = self._passwords.places(document.path)
-        try:
+        with os_error_as("The password could not be forgotten."):
             for place in places:
                 self._passwords.forget(place)
-        except OSError as exc:
-            raise AppError("The password could not be forgotten.", str(exc)) from exc
         paths = {document.path}
         for other in self._store.documents():
             if other.is_unlocked and any(other.path.is_relative_to(place) for place in places):

@@ -10726,6 +10726,10 @@ Was kostet der Eintritt?</translation>
         <translation>Kein Weg zum Zielrechner</translation>
     </message>
     <message>
+        <source>No snapshot can be made.</source>
+        <translation>Es kann keine Sicherung des Tages angelegt werden.</translation>
+    </message>
+    <message>
         <source>No space left on device</source>
         <translation>Kein Platz mehr auf dem Datenträger</translation>
     </message>
@@ -13194,10 +13198,6 @@ Was kostet der Eintritt?</translation>
         <translation>{folder} ist kein Ordner dieses Benutzers allein. Entfernen Sie ihn, und starten Sie noch einmal.</translation>
     </message>
     <message>
-        <source>{folder}: no snapshot can be made.</source>
-        <translation>{folder}: Es kann keine Sicherung des Tages angelegt werden.</translation>
-    </message>
-    <message>
         <source>{free} are free for the {what} in {folder}.</source>
         <translation>{free} sind in {folder} frei ({what}).</translation>
     </message>
@@ -13518,6 +13518,10 @@ Was kostet der Eintritt?</translation>
         <translation>{spent_today} sind heute ausgegeben. Erhöhen Sie die Grenze in den Einstellungen, wählen Sie einen anderen Endpunkt, oder machen Sie morgen weiter.</translation>
     </message>
     <message>
+        <source>{strerror}. Choose another port.</source>
+        <translation>{strerror}. Wählen Sie einen anderen Port.</translation>
+    </message>
+    <message>
         <source>{title} has just written its file.</source>
         <translation>{title} hat seine Datei gerade geschrieben.</translation>
     </message>
@@ -13592,6 +13596,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>“{file}” could not be deleted.</source>
         <translation>„{file}“ konnte nicht gelöscht werden.</translation>
+    </message>
+    <message>
+        <source>“{file}” could not be saved.</source>
+        <translation>„{file}“ konnte nicht gespeichert werden.</translation>
     </message>
     <message>
         <source>“{file}” was changed on its way.</source>

@@ -10,7 +10,7 @@ from threading import Event, Lock, Thread
 from urllib.parse import urlsplit
 
 from desktop_rag.core.changes import Changes
-from desktop_rag.core.errors import AppError, Cancelled, disk_error
+from desktop_rag.core.errors import AppError, Cancelled, os_error_as
 from desktop_rag.features.local_model import fetcher
 from desktop_rag.features.local_model.catalogue import OfferedModel, offered_models
 
@@ -125,11 +125,9 @@ class Downloads:
         self.pause(model.name)
         with self._lock:
             self._begun.pop(model.name, None)
-        try:
+        with os_error_as(f"“{model.file}” could not be deleted."):
             for part in self._parts(model):
                 part.unlink(missing_ok=True)
-        except OSError as exc:
-            raise disk_error(exc.errno, f"“{model.file}” could not be deleted.") from exc
 
     def close(self) -> None:
         """Pause everything. Idempotent."""

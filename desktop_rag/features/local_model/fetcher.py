@@ -17,7 +17,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import httpcore2
 
-from desktop_rag.core.errors import AppError, Cancelled, DiskFullError, PassingError, disk_error
+from desktop_rag.core.errors import AppError, Cancelled, DiskFullError, PassingError, os_error_as
 from desktop_rag.core.waits import pause_s, wait_s_in
 from desktop_rag.models.endpoint_address import is_this_computer
 from desktop_rag.models.endpoints.client.connection import open_pool
@@ -75,7 +75,7 @@ def fetch(repository: str, file: str, folder: Path, cancel: Event, tell: Tell) -
     AppError when the host, the network or the disk fails, or the content is not what the host
     states. Cancelled soon after `cancel` is set.
     """
-    with _disk_errors(folder):
+    with os_error_as(f"“{file}” could not be saved.", folder):
         folder.mkdir(parents=True, exist_ok=True)
         remote = _look_up(f"{host()}/{quote(repository)}/resolve/main/{quote(file)}", cancel)
         part = part_of(folder, file, remote.sha256)
@@ -233,11 +233,3 @@ def _refusal(url: str, status: int, headers: Mapping[str, str]) -> AppError:
 def _check(cancel: Event) -> None:
     if cancel.is_set():
         raise Cancelled
-
-
-@contextmanager
-def _disk_errors(folder: Path) -> Generator[None]:
-    try:
-        yield
-    except OSError as exc:
-        raise disk_error(exc.errno, f"{folder}: {exc.strerror or exc}.") from exc

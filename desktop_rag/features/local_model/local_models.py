@@ -13,7 +13,7 @@ from threading import Event
 
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.app import Services
-from desktop_rag.core.errors import AppError, Cancelled, disk_error
+from desktop_rag.core.errors import AppError, Cancelled, os_error_as
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings, Settings
@@ -157,10 +157,8 @@ class LocalModels:
         self._chosen.remove(model.name)
         if not model.is_fetched:
             return 0
-        try:
+        with os_error_as(f"“{model.path.name}” could not be deleted."):
             model.path.unlink(missing_ok=True)
-        except OSError as exc:
-            raise disk_error(exc.errno, f"“{model.path.name}” could not be deleted.") from exc
         return model.header.size_bytes
 
     def find(self, name: str) -> LocalModel:

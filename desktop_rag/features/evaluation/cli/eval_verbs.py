@@ -119,7 +119,7 @@ def _keep(measured: Measurement) -> None:
             file.write_text(json.dumps(asdict(measured)), encoding="utf-8")
             run_verb(["eval", "keep", str(file)])
     except AppError as error:
-        say(f"This run was not stored. {error.title} {error.hint}")
+        say(f"This run was not stored. {error}")
     else:
         ids = ", ".join(run.run_id[:ID_CHARS] for run, _ in runs_of(measured))
         say(f"Stored as run {ids}.")

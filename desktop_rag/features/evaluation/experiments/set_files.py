@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.core.places import column_number
 from desktop_rag.core.records import checked
@@ -134,13 +134,12 @@ def _set_up(number: int, row: object, ids: Callable[[str, str], str]) -> SetUp:
 
 def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise AppError(f"{path.name} is too large.", "A set may have 20 MB.")
-        return path.read_text(encoding="utf-8-sig")
+        with os_error_as(f"{path} can't be read."):
+            if path.stat().st_size > _MOST_BYTES:
+                raise AppError(f"{path.name} is too large.", "A set may have 20 MB.")
+            return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as exc:
         raise AppError(f"{path.name} is no text in UTF-8.", "Save it as CSV UTF-8.") from exc
-    except OSError as exc:
-        raise AppError(f"{path} can't be read.", f"{exc.strerror}.") from exc
 
 
 def json_objects(path: Path) -> Iterator[tuple[int, Mapping[str, Any], Callable[[str], AppError]]]:

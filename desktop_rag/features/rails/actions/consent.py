@@ -47,7 +47,7 @@ def proposed(
     try:
         command_id = changes.propose(started.action_name, started.parameters, words[-1])
     except AppError as exc:
-        return _refused(" ".join(filter(None, (exc.title, exc.hint))))
+        return _refused(str(exc))
     return CallOutcome(ActionStatus.SUCCESS, ActionResult(), proposal=command_id)
 
 

@@ -358,7 +358,7 @@ def _shown(folder: Path) -> str:
         try:
             text = read_text(path)
         except AppError as error:
-            text = f"{error.title} {error.hint}"
+            text = str(error)
         lines = [f"{number:>4}  {line}" for number, line in enumerate(text.rstrip().split("\n"), 1)]
         parts.append("\n".join([path.relative_to(folder).as_posix(), *lines]))
     return "\n\n".join(parts)[:_MOST_SHOWN]

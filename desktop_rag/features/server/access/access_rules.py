@@ -48,7 +48,7 @@ class AccessRules(RowFile[AccessRule]):
     def hint(self, fault: Exception) -> str:
         """The fault itself."""
         if isinstance(fault, AppError):
-            return f"{fault.title} {fault.hint}"
+            return str(fault)
         return f"{fault.strerror}." if isinstance(fault, OSError) else _FORM
 
     def check(self, row: AccessRule) -> None:

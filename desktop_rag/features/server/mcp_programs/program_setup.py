@@ -416,7 +416,7 @@ class ProgramFiles:
         try:
             entry = self.entry(program)
         except AppError as error:
-            return ProgramFile(program, path, FileState.UNREADABLE, f"{error.title} {error.hint}")
+            return ProgramFile(program, path, FileState.UNREADABLE, str(error))
         if entry is None:
             return ProgramFile(program, path, FileState.NOT_SET)
         wanted = program.entry_for(self._command, self._environment)

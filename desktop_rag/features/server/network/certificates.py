@@ -78,7 +78,10 @@ def _fault(host: str, port: int, exc: OSError) -> AppError:
         return AppError(title, "Ports below 1024 are often for the system. Choose another one.")
     if exc.errno == errno.EADDRNOTAVAIL:
         return AppError(f"{host} is no address of this computer.", "Choose who may reach it again.")
-    return AppError(f"Nothing can listen on {host}, port {port}.", f"{exc.strerror or exc}.")
+    return AppError(
+        f"Nothing can listen on {host}, port {port}.",
+        f"{exc.strerror or exc}. Choose another port.",
+    )
 
 
 _MOST_BYTES = 1 << 20
