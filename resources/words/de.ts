@@ -4556,6 +4556,14 @@ Die Datei bleibt.</translation>
         <translation>Geschieht nur auf Verlangen.</translation>
     </message>
     <message>
+        <source>“{model}” answered after {seconds:.1f} seconds.</source>
+        <translation>„{model}“ hat nach {seconds:.1f} Sekunden geantwortet.</translation>
+    </message>
+    <message>
+        <source>“{name}” needs {needed:.1f} GB of memory, and {free_bytes:.1f} GB are free.</source>
+        <translation>„{name}“ braucht {needed:.1f} GB Arbeitsspeicher, und {free_bytes:.1f} GB sind frei.</translation>
+    </message>
+    <message>
         <source>Embeddings</source>
         <translation>Einbettungen</translation>
     </message>
@@ -8396,6 +8404,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Der Endpunkt hat zu lange nichts gesendet.</translation>
     </message>
     <message>
+        <source>The model takes {needed:.1f} GB, and {free:.1f} GB are free.</source>
+        <translation>Das Modell braucht {needed:.1f} GB, und {free:.1f} GB sind frei.</translation>
+    </message>
+    <message>
         <source>The part of the app that reads files does not start.</source>
         <translation>Der Teil der App, der Dateien liest, startet nicht.</translation>
     </message>
@@ -8438,6 +8450,14 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>{file} can&apos;t be used.</source>
         <translation>{file} kann nicht verwendet werden.</translation>
+    </message>
+    <message>
+        <source>{mean_ms:,.1f} ms, {calls:,} times: {text}</source>
+        <translation>{mean_ms:,.1f} ms, {calls:,} Mal: {text}</translation>
+    </message>
+    <message>
+        <source>{milliseconds:,} ms by {kind}</source>
+        <translation>{milliseconds:,} ms nach {kind}</translation>
     </message>
     <message>
         <source>{path} (version {found}, this app knows {schema}) was left as it is. Update the app to open it.</source>
@@ -10074,10 +10094,6 @@ Was kostet der Eintritt?</translation>
         <translation>Schaffen Sie etwas Platz.</translation>
     </message>
     <message>
-        <source>GB</source>
-        <translation>GB</translation>
-    </message>
-    <message>
         <source>Give a day, and a time such as 08:30.</source>
         <translation>Geben Sie einen Tag und eine Uhrzeit wie 08:30 an.</translation>
     </message>
@@ -10640,10 +10656,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Look for its new version.</source>
         <translation>Suchen Sie seine neue Fassung.</translation>
-    </message>
-    <message>
-        <source>MB</source>
-        <translation>MB</translation>
     </message>
     <message>
         <source>Make a new one first, or remove the folder.</source>
@@ -11990,10 +12002,6 @@ Was kostet der Eintritt?</translation>
         <translation>Das Modell wiederholt sich.</translation>
     </message>
     <message>
-        <source>The model takes {needed} GB, and {free} GB are free.</source>
-        <translation>Das Modell braucht {needed} GB, und {free} GB sind frei.</translation>
-    </message>
-    <message>
         <source>The model took too long.</source>
         <translation>Das Modell brauchte zu lange.</translation>
     </message>
@@ -13166,6 +13174,14 @@ Was kostet der Eintritt?</translation>
         <translation>{answering} der kurzen Fragen</translation>
     </message>
     <message>
+        <source>{count:,.1f} GB</source>
+        <translation>{count:,.1f} GB</translation>
+    </message>
+    <message>
+        <source>{count:,} MB</source>
+        <translation>{count:,} MB</translation>
+    </message>
+    <message>
         <source>{count:,} pages could</source>
         <translation>{count:,} Seiten konnten</translation>
     </message>
@@ -13264,14 +13280,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{lost:,} characters do not fit {chosen}.</source>
         <translation>{lost:,} Zeichen passen nicht zu {chosen}.</translation>
-    </message>
-    <message>
-        <source>{mean_ms} ms, {calls:,} times: {text}</source>
-        <translation>{mean_ms} ms, {calls:,} Mal: {text}</translation>
-    </message>
-    <message>
-        <source>{milliseconds} ms by {kind}</source>
-        <translation>{milliseconds} ms nach {kind}</translation>
     </message>
     <message>
         <source>{model} changed: its vectors have {found:,} numbers, not {dimensions:,}.</source>
@@ -13506,12 +13514,16 @@ Was kostet der Eintritt?</translation>
         <translation>{shown}; und {more} weitere</translation>
     </message>
     <message>
-        <source>{size_bytes:,} bytes</source>
-        <translation>{size_bytes:,} Bytes</translation>
+        <source>{size:,.1f} TB</source>
+        <translation>{size:,.1f} TB</translation>
     </message>
     <message>
-        <source>{size} bytes</source>
-        <translation>{size} Bytes</translation>
+        <source>{size:,} bytes</source>
+        <translation>{size:,} Bytes</translation>
+    </message>
+    <message>
+        <source>{size_bytes:,} bytes</source>
+        <translation>{size_bytes:,} Bytes</translation>
     </message>
     <message>
         <source>{spent_today} is spent today. Raise the limit in Settings, choose another endpoint, or go on tomorrow.</source>
@@ -13618,10 +13630,6 @@ Was kostet der Eintritt?</translation>
         <translation>„{line}“ ist kein Rechner des lokalen Netzes.</translation>
     </message>
     <message>
-        <source>“{model}” answered after {seconds} seconds.</source>
-        <translation>„{model}“ hat nach {seconds} Sekunden geantwortet.</translation>
-    </message>
-    <message>
         <source>“{name}” can&apos;t be loaded.</source>
         <translation>„{name}“ kann nicht geladen werden.</translation>
     </message>
@@ -13692,10 +13700,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>“{name}” looks at what was found.</source>
         <translation>„{name}“ sieht sich das Gefundene an.</translation>
-    </message>
-    <message>
-        <source>“{name}” needs {needed} GB of memory, and {free_bytes} GB are free.</source>
-        <translation>„{name}“ braucht {needed} GB Arbeitsspeicher, und {free_bytes} GB sind frei.</translation>
     </message>
     <message>
         <source>“{name}” reads the prompt, about {reading_s} s.</source>

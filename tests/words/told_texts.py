@@ -102,7 +102,8 @@ _OF_THE_SYSTEM = (
     "Too many open files",
 )  # fmt: skip
 _LETTERS = re.compile(r"[^\W\d_]{2}")
-_PLACE = re.compile(r"\{\w+(:,)?\}")
+_PLACE = re.compile(r"\{\w+(:[^{}]*)?\}")
+_NUMBER = re.compile(r",?(\.[1-9]f)?")
 # Values that are sentences of their own are found and translated as such.
 _OWN_SENTENCE = re.compile(r"^(\{\w+\} )+(?=[A-Z])|(?<=[.!?])( \{\w+\})+$")
 _CODE = re.compile(r"[\w-]*[_\d][\w-]*|[A-Z]+|[a-z]+|\\\\.*|[a-z]+(-[a-z]+)+")
@@ -379,8 +380,10 @@ def _template(node: ast.JoinedStr, part_named: Callable[[str], str]) -> str:
                 wanted = place_name(part.value)
                 others = [each for each in names.values() if each.rstrip("0123456789") == wanted]
                 names[code] = f"{wanted}{len(others) + 1}" if others else wanted
-            spec = ast.unparse(part.format_spec).strip("f'\"") if part.format_spec else ""
-            text += f"{{{names[code]}:,}}" if spec == "," else f"{{{names[code]}}}"
+            spec = ast.unparse(part.format_spec)[2:-1] if part.format_spec else ""
+            form = spec.replace(",.0f", ",")
+            is_number = form and _NUMBER.fullmatch(form)
+            text += f"{{{names[code]}:{form}}}" if is_number else f"{{{names[code]}}}"
         elif isinstance(part, ast.Constant):
             text += str(part.value).replace("{", "{{").replace("}", "}}")
     return text

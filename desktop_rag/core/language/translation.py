@@ -11,9 +11,12 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
-_PLACE = re.compile(r"\{(\w+)(:,)?\}")
+_PLACE = re.compile(r"\{(\w+)(:,?(?:\.\df)?)?\}")
+_COUNT = r"-?\d[\d,]*"
+_DECIMAL = rf"{_COUNT}(?:\.\d+)?"
 _BRACES = re.compile(r"\{\{|\}\}")
 _BETWEEN = re.compile(r"(\n+|(?<=[.!?…”);]) +)")
 _ENDINGS = ("", ".", ";", ".;")
@@ -23,12 +26,14 @@ _MOST_SENTENCES = 20
 _MOST_IN_A_TEXT = 6
 _MOST_KEPT = 2000
 _DEEPEST = 4
-# Counts, alone and in a list, have no words of their own.
-_COUNTED = ("{count:,} {what}", "{count:,} {what}, {rest}")
+# Counts, alone and in a list, and sizes have no words of their own.
+_COUNTED = (
+    "{count:,} {what}", "{count:,} {what}, {rest}",
+    "{size:,.1f} KB", "{size:,.1f} MB", "{size:,.1f} GB",
+)  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
+class _Form(NamedTuple):
     """A compiled template: its pattern, its translation and the number of fixed letters."""
 
     pattern: re.Pattern[str]
@@ -37,8 +42,7 @@ class _Form:
     quoted: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     """A translation, and how many letters of the English text were recognised."""
 
     size: int
@@ -53,32 +57,30 @@ class ToldTexts:
     """
 
     def __init__(
-        self, texts: Iterable[str], lookup: Callable[[str], str], separator: str = ","
+        self,
+        texts: Iterable[str],
+        lookup: Callable[[str], str],
+        separator: str = ",",
+        decimal: str = ".",
     ) -> None:
-        """A placeholder is `{name}`, or `{name:,}` for a number; other braces are doubled.
+        """A placeholder is `{name}`, or as `{name:,.1f}` for a number; other braces are doubled.
 
-        `lookup` returns the translation of a template, "" for none; `separator` groups thousands.
+        `lookup` returns the translation of a template, "" for none; `separator` groups thousands,
+        `decimal` precedes fractions.
         """
-        self._separator = separator
+        self._written = str.maketrans({",": separator, ".": decimal})
         self._whole: dict[str, str] = {}
         # By their first word; "" for those that begin with a placeholder.
         self._forms: defaultdict[str, list[_Form]] = defaultdict(list)
-        self._kept: dict[str, str] = {}
+        self.translated = lru_cache(_MOST_KEPT)(self._translated)
         for text in texts:
             if translation := lookup(text):
                 self._add(text, translation)
         for text in _COUNTED:
             self._add(text, text)
 
-    def translated(self, text: str) -> str:
-        """The text with all recognised parts translated."""
-        if not text or len(text) > _LONGEST_CHARS:
-            return text
-        if text not in self._kept:
-            if len(self._kept) >= _MOST_KEPT:
-                self._kept.clear()
-            self._kept[text] = self._found(text, 0).text
-        return self._kept[text]
+    def _translated(self, text: str) -> str:
+        return self._found(text, 0).text if len(text) <= _LONGEST_CHARS else text
 
     def _add(self, text: str, translation: str) -> None:
         if not _PLACE.search(text):
@@ -86,9 +88,9 @@ class ToldTexts:
             return
         pattern, end = "", 0
         for place in _PLACE.finditer(text):
-            name, is_number = place[1], place[2]
+            name, form = place[1], place[2] or ""
             pattern += re.escape(_plain(text[end : place.start()]))
-            value = r"-?\d[\d,]*" if is_number else ".+?"
+            value = _DECIMAL if form.endswith("f") else _COUNT if form else ".+?"
             is_known = f"(?P<{name}>" in pattern
             pattern += f"(?P={name})" if is_known else f"(?P<{name}>{value})"
             end = place.end()
@@ -97,7 +99,7 @@ class ToldTexts:
             re.compile(pattern, re.DOTALL),
             translation,
             # A place for a number says more than one for anything.
-            len(_PLACE.sub("", text)) + text.count(":,}"),
+            len(_PLACE.sub("", text)) + sum(bool(form) for _, form in _PLACE.findall(text)),
             frozenset(re.findall(r"“\{(\w+)\}”", text)),
         )
         self._forms[_first_word(_PLACE.split(text)[0])].append(form)
@@ -151,7 +153,7 @@ class ToldTexts:
 
         def put(place: re.Match[str]) -> str:
             value = values[place[1]]
-            return value.replace(",", self._separator) if place[2] else value
+            return value.translate(self._written) if place[2] else value
 
         return _Found(size, _filled_in(form.translation, put))
 
@@ -211,7 +213,7 @@ def use_language(
     `told`.
     """
     _Language.lookup, _Language.separator, _Language.decimal = lookup, separator, decimal
-    _Language.told = ToldTexts(told_texts, lookup, separator) if lookup else None
+    _Language.told = ToldTexts(told_texts, lookup, separator, decimal) if lookup else None
 
 
 def told(text: str, /) -> str:

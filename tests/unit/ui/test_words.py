@@ -94,7 +94,7 @@ def test_a_told_text_is_known_again_when_it_is_filled(file: Path, texts_told: li
     translated = translations(file)
 
     def filled(text: str) -> str:
-        number = re.sub(r"(?<!\{)\{\w+:,\}(?!\})", "12", text)
+        number = re.sub(r"(?<!\{)\{\w+:[^{}]+\}(?!\})", "12", text)
         named = re.sub(r"(?<!\{)\{(\w)\w*\}(?!\})", r"Q\1q", number)
         return named.replace("{{", "{").replace("}}", "}")
 

@@ -14,13 +14,15 @@ GERMAN = {
     "There is no collection “{name}”.": "Eine Sammlung „{name}“ gibt es nicht.",
     "{host} was not found. Check it.": "{host} wurde nicht gefunden. Bitte prüfen.",
     "documents": "Dokumente",
+    "{model} needs {size:,.1f} GB.": "{model} braucht {size:,.1f} GB.",
+    "{free} are free in {folder}.": "{free} sind in {folder} frei.",
     "It needs {{name}}.": "Es braucht {{name}}.",
 }
 
 
 @pytest.fixture
 def german() -> ToldTexts:
-    return ToldTexts(GERMAN, lambda text: GERMAN.get(text, ""), ".")
+    return ToldTexts(GERMAN, lambda text: GERMAN.get(text, ""), ".", ",")
 
 
 @pytest.mark.parametrize(
@@ -34,6 +36,9 @@ def german() -> ToldTexts:
          "Die Datei kann nicht geöffnet werden: Zugriff verweigert"),
         ("Only the first 10,000 characters were read.", "Nur 10.000 Zeichen wurden gelesen."),
         ("12 documents", "12 Dokumente"),
+        ("a.b needs 1,250.5 GB.", "a.b braucht 1.250,5 GB."),
+        ("1.5 GB are free in 2.0.", "1,5 GB sind in 2.0 frei."),
+        ("17.2 (Debian) can't be read.", "17.2 (Debian) kann nicht gelesen werden."),
         ("a.b was not found. Check it. It is cut short.",
          "a.b wurde nicht gefunden. Bitte prüfen. Sie ist abgeschnitten."),
         ("It needs {name}.", "Es braucht {name}."),
