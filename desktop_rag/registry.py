@@ -31,7 +31,7 @@ _WINGS: Mapping[str, tuple[str, ...]] = {
     "web_pages": (),
     "schedules": (),
     "rails": ("schedules",),
-    "evaluation": ("rails",),
+    "evaluation": (),
     "server": ("rails",),
     "matrix": ("server",),
 }

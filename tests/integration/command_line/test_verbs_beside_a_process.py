@@ -110,7 +110,7 @@ class Made(NamedTuple):
     """Paths of files that verbs are given."""
 
     key: str
-    intents: str
+    firm: str
     questions: str
     flows: str
 
@@ -119,11 +119,11 @@ def made(files: Path) -> Made:
     key = rsa.generate_private_key(65537, 2048).public_key()
     pem = files / "key.pem"
     pem.write_bytes(key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
-    intents = files / "intents"
-    intents.mkdir()
-    rows = [{"text": "Hello there", "intent": "greet"}, {"text": "Goodbye", "intent": "leave"}]
-    for name in ("examples.jsonl", "tests.jsonl"):
-        written(intents / name, "\n".join(map(json.dumps, rows)))
+    firm = files / "firm"
+    (firm / "files").mkdir(parents=True)
+    written(firm / "files" / "lamp.md", "The lamp is lit at dusk.\n")
+    row = {"id": "1", "question": "When is the lamp lit?", "evidence": ["at dusk"]}
+    written(firm / "questions.jsonl", json.dumps(row))
     asked = {"question": "When is the lamp lit?", "expected": "At dusk."}
     questions = written(files / "harbour.jsonl", f"{json.dumps(asked)}\n")
     flows = files / "flows"
@@ -131,7 +131,7 @@ def made(files: Path) -> Made:
     written(flows / "config.yml", "models: []\n")
     written(flows / "hello.co", 'define user hi\n  "hello"\n\ndefine flow\n  user hi\n  bot hi\n')
     written(flows / "tests.jsonl", '{"text": "hello", "intent": "hi"}\n')
-    return Made(str(pem), str(intents), questions, str(flows))
+    return Made(str(pem), str(firm), questions, str(flows))
 
 
 def tried(beside: Beside) -> dict[str, Tried]:
@@ -228,12 +228,11 @@ def of_others(beside: Beside, given: Made) -> dict[str, Tried]:
         "eval compare": Tried(["excerpts", "other"], code=1),
         "eval report": Tried(["harbour", str(files / "report.csv")]),
         "eval keep": Tried([questions], code=1),
-        "eval rails": Tried([given.intents], said="Stored as run"),
-        "eval runs": Tried([], said="rails intents"),
+        "eval evidence": Tried([given.firm], said="Stored as run"),
+        "eval runs": Tried([], said="evidence firm"),
         "eval set-from-feedback": Tried([str(files / "mine.jsonl")], code=-1),
         "eval chunks": Tried(["--collection", "Papers", "--no-model"], code=-1),
         "eval retrieval": Tried([str(files)], code=1),
-        "eval evidence": Tried([str(files)], code=1),
         "quick-ask": Tried(["When?"], code=-1),
         "open-url": Tried(["desktop-rag://ask?q=Why"], code=-1),
     }

@@ -1,4 +1,4 @@
-"""The verbs below `eval`; those that measure search, rails and evidence are here.
+"""The verbs below `eval`; those that measure search and evidence are here.
 
 Searches run in a scratch home, which is removed; the figures are stored in the person's library.
 """
@@ -18,12 +18,10 @@ from desktop_rag.cli.terminal import add_json, path_given, positive, print_docum
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import find_home
-from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
+from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.cli.run_verbs import ID_CHARS, INDEX_KEYS, add_runs
-from desktop_rag.features.evaluation.measures import intents, query_sets, search
+from desktop_rag.features.evaluation.measures import query_sets, search
 from desktop_rag.features.evaluation.values.measurement import Measurement, app_version, runs_of
-from desktop_rag.features.rails.cli.opened_world import bundled_embeddings, completion
-from desktop_rag.models.endpoint_address import normalise_base_url
 from desktop_rag.scratch_library import scratch_library
 
 T = TypeVar("T")
@@ -61,7 +59,6 @@ def add_evals(parser: argparse.ArgumentParser) -> None:
     text = f"the context of the model in tokens ({search.CONTEXT_TOKENS})"
     added.add_argument("--context", type=positive, default=search.CONTEXT_TOKENS, help=text)
     add_json(added)
-    _add_intents(add("rails", "intents by examples: how many are right, and need no model"))
     add_runs(add)
 
 
@@ -177,61 +174,3 @@ def _evidence(arguments: argparse.Namespace) -> int:
         return in_scratch_home(settings, lambda s: search.evidence(known, s, say, context))[0]
 
     return _measure(arguments, arguments.dir, measured, "context")
-
-
-# --- rails ---------------------------------------------------------------------------------------
-
-
-def _add_intents(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(run=_intents)
-    text = "a folder with examples.jsonl and tests.jsonl, rows of {text, intent}"
-    parser.add_argument("dir", type=path_given, help=text)
-    text = "rows of {text} that have none of the intents"
-    parser.add_argument("--out-of-scope", type=path_given, metavar="FILE.jsonl", help=text)
-    text = "also ask a model about what the examples don't settle"
-    parser.add_argument("--endpoint", metavar="URL", default="", help=text)
-    text = "the name of that model; without it, the one of the settings"
-    parser.add_argument("--model", metavar="NAME", default="", help=text)
-    add_json(parser)
-
-
-def _intents(arguments: argparse.Namespace) -> int:
-    examples = query_sets.load_sentences(arguments.dir / "examples.jsonl")
-    tests = query_sets.load_sentences(arguments.dir / "tests.jsonl")
-    foreign: list[str] = []
-    if arguments.out_of_scope:
-        rows = query_sets.load_sentences(arguments.out_of_scope, needs_intent=False)
-        foreign = [row.text for row in rows]
-
-    def measured(complete: Callable[[str], str] | None) -> Measurement:
-        embed, _ = bundled_embeddings()
-        asked = intents.evaluate(
-            examples, tests, embed, say, out_of_scope=foreign, complete=complete
-        )
-        return intents.measured(asked)
-
-    def with_model(services: app.Services) -> Measurement:
-        found = measured(completion(services))
-        counted = services.chat.models.tokens_counted()
-        tokens = round((counted.asked + counted.answered) / len(tests), 1)
-        found.results[-1]["tokens_a_turn"] = tokens
-        return found
-
-    def chosen(settings: Settings) -> Measurement:
-        if not arguments.endpoint:
-            return measured(None)
-        settings = _with_endpoint(settings, arguments)
-        return in_scratch_home(settings, with_model)[0]
-
-    return _measure(arguments, arguments.dir, chosen, is_table=True)
-
-
-def _with_endpoint(settings: Settings, arguments: argparse.Namespace) -> Settings:
-    """The settings with only the model and endpoint of the verb. AppError without a model."""
-    base_url = normalise_base_url(arguments.endpoint)
-    known = (e for e in settings.endpoints if e.base_url == base_url)
-    chosen = next(known, EndpointSettings(base_url))
-    chosen = replace(chosen, model=arguments.model or chosen.model)
-    if not chosen.is_set:
-        raise AppError("There is no model to ask.", "Add --model NAME.")
-    return replace(settings, endpoint=chosen, other_endpoints=(), helper=HelperSettings())

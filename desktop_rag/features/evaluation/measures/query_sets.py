@@ -1,4 +1,4 @@
-"""Reads sets with known answers: of queries, and of sentences. Worker threads."""
+"""Reads sets of queries with known answers. Worker threads."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,6 @@ from typing import Any
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.experiments.set_files import json_objects
-from desktop_rag.features.rails.intent.intent_recognition import IntentExample
 
 Row = Mapping[str, Any]
 # A query: its id and its text.
@@ -125,22 +124,3 @@ _KINDS: Mapping[str, Form] = {
     "pages": ("set of evidence pages", "files/, queries.jsonl and evidence.jsonl", _pages),
     "evidence": ("set of evidence", "files/ and questions.jsonl, or evidence pages", _evidence),
 }
-
-
-# --- sentences -------------------------------------------------------------------------------
-
-
-def load_sentences(path: Path, *, needs_intent: bool = True) -> list[IntentExample]:
-    """Read rows {text, intent}; AppError names the first line that is none.
-
-    Without `needs_intent` a row may be {text} alone.
-    """
-    found: list[IntentExample] = []
-    for _, row, bad in json_objects(path):
-        text, intent = row.get("text"), row.get("intent")
-        if not isinstance(text, str) or (needs_intent and not isinstance(intent, str)):
-            raise bad(f"It needs {'a text and an intent' if needs_intent else 'a text'}.")
-        found.append(IntentExample(text, str(intent or "")))
-    if not found:
-        raise AppError(f"{path} has no sentences.", 'A line is {"text": …, "intent": …}.')
-    return found
