@@ -85,9 +85,14 @@ DISK_ERROR_NUMBERS = (
 
 @contextmanager
 def os_error_as(title: str, where: object = None, way_out: str = "") -> Generator[None]:
-    """What the system refuses within is told with this title: `where`, its own path, and why."""
+    """What the system refuses within is told with this title: `where`, its own path, and why.
+
+    So is a file that is no text.
+    """
     try:
         yield
+    except UnicodeDecodeError as exc:
+        raise AppError(title, f"It is no text in UTF-8. {way_out}".strip()) from exc
     except OSError as exc:
         if not way_out and exc.errno in DISK_ERROR_NUMBERS:
             way_out = disk_error(exc.errno, "").hint.strip()

@@ -8344,6 +8344,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>In {wait_s} s wird noch einmal gefragt.</translation>
     </message>
     <message>
+        <source>It is no text in UTF-8.</source>
+        <translation>Die Datei ist kein Text in UTF-8.</translation>
+    </message>
+    <message>
         <source>Its format is version {given}, this app has {version}.</source>
         <translation>Ihr Format hat Version {given}, das dieser App {version}.</translation>
     </message>
@@ -10318,10 +10322,6 @@ Was kostet der Eintritt?</translation>
         <translation>Sie ist kein Objekt.</translation>
     </message>
     <message>
-        <source>It is no text in UTF-8</source>
-        <translation>Die Datei ist kein Text in UTF-8</translation>
-    </message>
-    <message>
         <source>It is no valid PDF.</source>
         <translation>Das ist kein gültiges PDF.</translation>
     </message>
@@ -10340,10 +10340,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>It is no whole ZIP file.</source>
         <translation>Sie ist keine vollständige ZIP-Datei.</translation>
-    </message>
-    <message>
-        <source>It is not UTF-8</source>
-        <translation>Sie ist nicht in UTF-8</translation>
     </message>
     <message>
         <source>It is on or off.</source>
@@ -10476,6 +10472,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>It was given {limit_s} seconds. It is tried again.</source>
         <translation>Er hatte {limit_s} Sekunden. Es wird wieder versucht.</translation>
+    </message>
+    <message>
+        <source>It was left as it is.</source>
+        <translation>Sie blieb, wie sie ist.</translation>
     </message>
     <message>
         <source>It was not fetched or copied to its end. Fetch it again, or choose another file.</source>
@@ -13496,10 +13496,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{root}: {strerror}. DESKTOP_RAG_HOME names another.</source>
         <translation>{root}: {strerror}. DESKTOP_RAG_HOME nennt einen anderen.</translation>
-    </message>
-    <message>
-        <source>{said}. It was left as it is.</source>
-        <translation>{said}. Sie blieb, wie sie ist.</translation>
     </message>
     <message>
         <source>{share} of it is built.</source>

@@ -53,11 +53,11 @@ _VALUES: dict[str, tuple[str, ...]] = {
     "Notice": ("title", "hint"),
     "Suggestion": ("", "reason"),
     "_not_checked": ("", "why"),
-    "os_error_as": ("title", "", "hint"),
+    "os_error_as": ("title", "", "way_out"),
     "tell": ("title",),
     "warn": ("title",),
 }
-_TEXT_NAMES = {"detail", "hint", "reason", "refusal", "said", "title", "why"}
+_TEXT_NAMES = {"detail", "hint", "reason", "refusal", "said", "title", "way_out", "why"}
 _KEYWORDS = {"error_hint", "error_title", "explanation", "reason", "refusal", "status"}
 # Texts that reach the window by other ways: functions, constants and enums.
 _SOURCES = {

@@ -14,7 +14,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QProcess, QUrl
 from PySide6.QtGui import QDesktopServices
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
@@ -71,10 +71,8 @@ def open_in_viewer(path: Path, anchor: Anchor) -> bool:
 
 def check_readable(path: Path) -> None:
     """Raise an AppError when the file is missing or can't be accessed."""
-    try:
+    with os_error_as(tr("{name} can't be opened.", name=path.name), path):
         is_there = path.exists()
-    except OSError as exc:
-        raise AppError(tr("{name} can't be opened.", name=path.name), str(exc)) from exc
     if not is_there:
         raise AppError(
             tr("{name} no longer exists.", name=path.name),

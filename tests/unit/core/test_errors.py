@@ -34,3 +34,9 @@ def test_a_refusal_that_is_none_of_the_disk_gives_the_way_out_of_the_caller() ->
     assert error.hint == f"{WHERE}: gone."
     error = told(FULL, "It could not be exported.", "there", "Choose another location.")
     assert error.hint.endswith(". Choose another location.")
+
+
+def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+    (file := tmp_path / "a.txt").write_bytes(b"\xff")
+    with pytest.raises(AppError, match="UTF-8"), os_error_as("It can't be read."):
+        file.read_text(encoding="utf-8")

@@ -133,13 +133,13 @@ def _set_up(number: int, row: object, ids: Callable[[str, str], str]) -> SetUp:
 
 
 def _text(path: Path) -> str:
-    try:
-        with os_error_as(f"{path} can't be read."):
-            if path.stat().st_size > _MOST_BYTES:
-                raise AppError(f"{path.name} is too large.", "A set may have 20 MB.")
+    with os_error_as(f"{path} can't be read."):
+        if path.stat().st_size > _MOST_BYTES:
+            raise AppError(f"{path.name} is too large.", "A set may have 20 MB.")
+        try:
             return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as exc:
-        raise AppError(f"{path.name} is no text in UTF-8.", "Save it as CSV UTF-8.") from exc
+        except UnicodeDecodeError as exc:
+            raise AppError(f"{path.name} is no text in UTF-8.", "Save it as CSV UTF-8.") from exc
 
 
 def json_objects(path: Path) -> Iterator[tuple[int, Mapping[str, Any], Callable[[str], AppError]]]:
@@ -147,12 +147,8 @@ def json_objects(path: Path) -> Iterator[tuple[int, Mapping[str, Any], Callable[
 
     AppError for a file that can't be read, and for a line that is no object.
     """
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            lines = [(n, line) for n, line in enumerate(file, 1) if line.strip()]
-    except (OSError, UnicodeDecodeError) as exc:
-        why = exc.strerror if isinstance(exc, OSError) else "It is no text in UTF-8"
-        raise AppError(f"{path} can't be read.", f"{why}.") from exc
+    with os_error_as(f"{path} can't be read."), path.open(encoding="utf-8-sig") as file:
+        lines = [(n, line) for n, line in enumerate(file, 1) if line.strip()]
     for number, line in lines:
 
         def bad(why: str, number: int = number) -> AppError:

@@ -194,15 +194,13 @@ class CommandDoing:
 
     def _remove_note(self, undo: Mapping[str, Any]) -> None:
         path = Path(str(undo["path"]))
-        try:
+        with os_error_as(f"{path} can't be removed."):
             content = path.read_text(encoding="utf-8")
             if hashlib.sha256(content.encode()).hexdigest() != undo["digest"]:
                 raise AppError(
                     "The note was changed since, so it stays.", f"Delete {path!s} yourself.",
                 )  # fmt: skip
             path.unlink()
-        except (OSError, UnicodeDecodeError) as exc:
-            raise AppError(f"{path!s} can't be removed.", f"{exc}.") from exc
         self._notes.forget(path)
 
     def _add_folder(self, target: Mapping[str, Any]) -> Done:

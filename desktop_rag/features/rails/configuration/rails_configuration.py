@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import yaml
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.features.rails.actions.rails_world import StageSettings
 from desktop_rag.features.rails.language.flow_compiler import compile_flows
 from desktop_rag.features.rails.language.flow_parser import parse_flows
@@ -205,14 +205,12 @@ class _PlainLoader(yaml.SafeLoader):
 
 def read_text(path: Path) -> str:
     """The text of a file of rails; AppError when it can't be read."""
-    try:
+    with os_error_as(f"{path.name} can't be read."):
         if path.stat().st_size > _MOST_BYTES:
             raise AppError(
                 f"{path.name} is too large for a file of rails.", "Is it the right file?"
             )
         return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise AppError(f"{path.name} can't be read.", f"{exc}.") from exc
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -46,10 +46,8 @@ def read_run(path: Path) -> list[RailEvent]:
 
 def read_rows(path: Path, read: Callable[[dict[str, Any]], T], what: str) -> list[T]:
     """What the object on each line of a file is; AppError with the line that is no `what`."""
-    try:
+    with os_error_as(f"{path} can't be read."):
         lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as exc:
-        raise AppError(f"{path} can't be read.", f"{exc}.") from exc
     found: list[T] = []
     for number, line in enumerate(lines, 1):
         try:

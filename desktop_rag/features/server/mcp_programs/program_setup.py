@@ -473,15 +473,12 @@ class ProgramFiles:
 
 def _read(path: Path) -> str:
     """The text of a file, "" where there is none, with its line ends and byte order mark."""
-    try:
+    if not path.exists():
+        return ""
+    with os_error_as(f"{path} can't be read.", way_out="It was left as it is."):
         if path.stat().st_size > _LARGEST_BYTES:
             raise AppError(f"{path} can't be read.", "It is very large.")
         return path.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as exc:
-        said = exc.strerror if isinstance(exc, OSError) else "It is not UTF-8"
-        raise AppError(f"{path} can't be read.", f"{said}. It was left as it is.") from exc
 
 
 def _copy(path: Path) -> Path:

@@ -17,7 +17,7 @@ import numpy as np
 from desktop_rag.backup.merging import Places, merge
 from desktop_rag.backup.value_rules import coherent, selected
 from desktop_rag.core.domain import Document, DocumentState
-from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.errors import AppError, Cancelled, os_error_as
 from desktop_rag.core.paths import Home
 from desktop_rag.core.terms import term_counts
 from desktop_rag.store.contract.documents import IndexingOutcome
@@ -317,14 +317,12 @@ def _put_entries(
 
 def _copy_files(here: Home, there: Home, sources: Mapping[str, str]) -> None:
     """Copy fetched pages and sent documents, whose sources are folders of the home."""
-    try:
+    with os_error_as("Fetched pages could not be copied."):
         for source_id, there_id in sources.items():
             for folder, copied in ((here.pages, there.pages), (here.sent, there.sent)):
                 before, after = folder / source_id, copied / there_id
                 if before.is_dir() and before != after:
                     shutil.copytree(before, after, dirs_exist_ok=True)
-    except (OSError, shutil.Error) as exc:
-        raise AppError("Fetched pages could not be copied.", str(exc)) from exc
 
 
 def _places(here: Engine, there: Engine, sources: Mapping[str, str]) -> list[SourcePlace]:
