@@ -8,7 +8,7 @@ import itertools
 import secrets
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import PurePath
 from typing import Protocol
 
@@ -39,7 +39,7 @@ from desktop_rag.answer.prompting.prompt import (
     instructions_for,
     with_instructions,
 )
-from desktop_rag.answer.search.question_terms import MissingName, is_written_out, without_names
+from desktop_rag.answer.search.question_terms import is_written_out, without_names
 from desktop_rag.answer.small_talk import reply_for
 from desktop_rag.answer.sources.attachments import AttachedSources, Attachments
 from desktop_rag.answer.sources.question_rewriting import (
@@ -63,13 +63,8 @@ from desktop_rag.answer.weak_answer import add_words
 from desktop_rag.answer.writing.answer_texts import refusals, texts_for
 from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest
 from desktop_rag.answer.writing.excerpt_candidates import surroundings_of
-from desktop_rag.answer.writing.extractive_answer import (
-    Doubt,
-    excerpts,
-    in_other_languages,
-    nearest_piece,
-    quoted,
-)
+from desktop_rag.answer.writing.extractive_answer import excerpts, nearest_piece, quoted
+from desktop_rag.answer.writing.relevance import Doubt, NamesAsked, in_other_languages
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerRestated,
@@ -93,8 +88,6 @@ from desktop_rag.store.contract.engine import Engine
 
 _NEAREST = 3
 _FEWEST_PARTS = 2
-# A shorter beginning of a name may begin another.
-_SHORTEST_FORM = 4
 _HOW_TO_GET_ONE = (
     "No model is connected. Connect one in the settings, or ask about all documents: then the"
     " answer is made of excerpts."
@@ -145,7 +138,6 @@ class AnswerService:
         self.models = models
         self.check = check
         self._documents = documents = engine.documents
-        self._names = engine.names
         self.chosen = ChosenScope(finder, documents, engine.names)
         self.scoping = Scoping(engine.names, documents, engine.sources.collections, self.chosen)
         self.attachments = Attachments(engine.attachments, models)
@@ -157,6 +149,7 @@ class AnswerService:
         self._tools = DocumentTools(finder, documents, self._table_answer)
         self._attached = AttachedSources(finder, documents)
         self._named = NamedAnswer(finder, documents)
+        self._asked_names = NamesAsked(finder.reader, finder.count_files, documents, engine.names)
         self._counting = CountAnswer(CountedSets(finder, documents, engine.names))
         map_reduce = MapReduce(documents, finder.count_tokens)
         self._few_files = FewFiles(finder, documents, map_reduce, models)
@@ -522,7 +515,7 @@ class AnswerService:
         named, texts = self.finder.reader.named_things(asked), [s.text for s in draft.sources]
         names = [name for name in named if not is_written_out(" ".join(name), texts)]
         across = in_other_languages(asked, meaning, around)
-        apart = self._apart(names, request, draft.sources, across)
+        apart = self._asked_names.apart(names, request, draft.sources, across)
         bare = without_names(asked, names)
         # "Who is …", "Tell me about …": whatever is said of it.
         # In another language than English, a capital letter may mark no name.
@@ -553,46 +546,6 @@ class AnswerService:
             name = PurePath(source.path).name or source.title
             draft.nearest_said = f"**{quoted(name)}**: {quoted(piece.text)}"
         return text
-
-    def _apart(
-        self,
-        names: Sequence[Sequence[str]],
-        request: AnswerRequest,
-        sources: Sequence[SourceRef],
-        across: frozenset[int],
-    ) -> frozenset[int]:
-        """The sources that aren't about the names in a question: no passage has one, or their own
-        document none. In another language, as `across`, a name that is a word may be another one,
-        unless a document has it.
-        """
-        missing = self._missing(request, sources)
-        if any(name.is_certain for name in missing):
-            return frozenset(source.n for source in sources)
-        held = cache(self._plain_text)
-        last = [name[-1].casefold() for name in names]
-        begins = [word[: max(_SHORTEST_FORM, len(word) - 2)] for word in last]
-        named = () if missing else begins
-        holding = {s.n for s in sources if any(b in held(s.document_id) for b in named)}
-        return frozenset(
-            s.n
-            for s in sources
-            if (missing or begins) and s.n not in holding and (holding or s.n not in across)
-        )
-
-    def _plain_text(self, document_id: str) -> str:
-        """The text of a document with its path and title, in lower case."""
-        text = self._documents.content(document_id)[0] or ""
-        names = (f"{d.path} {d.title}" for d in self._documents.get([document_id]))
-        return " ".join([*names, text]).casefold()
-
-    def _missing(self, request: AnswerRequest, sources: Sequence[SourceRef]) -> list[MissingName]:
-        """The names of the question that no passage has, nor writes out, and no name of a file."""
-        readable = request.setup.reach.readable
-        found = self.finder.reader.missing_names(request.question, readable)
-        texts = [source.text for source in sources]
-        found = [name for name in found if not is_written_out(name.text, texts)]
-        # Whether there is such a file is not for everyone to know.
-        return [n for n in found if readable or not self._names.completing(n.text, 1)]
 
     def _remark(self, dispute: Dispute, sources: Sequence[SourceRef], fence: str) -> str:
         return remark(checked_dispute(dispute, sources, self.check), fence)
@@ -678,7 +631,7 @@ class AnswerService:
         else:
             why = "nothing_found" if counts.total else "nothing_there"
         is_all = why in {"nothing_relevant", "nothing_found"} and not request.named
-        missing = self._missing(request, draft.nearest) if is_all else []
+        missing = self._asked_names.missing(request, draft.nearest) if is_all else []
         names = ", ".join(f"**{quoted(name.text)}**" for name in missing)
         none = texts.counted("not_there", len(missing), names=names) if missing else ""
         said = [none or texts.said(why)]

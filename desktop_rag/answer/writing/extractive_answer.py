@@ -8,7 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -25,17 +25,21 @@ from desktop_rag.answer.writing.excerpt_candidates import (
     all_candidates,
     asked_words,
     candidates_of,
-    content_words,
     has_figure,
     is_about_older,
-    is_at_an_end,
     named_in,
     telling_words,
     whole_passage,
 )
 from desktop_rag.answer.writing.excerpt_units import Unit, label_of
+from desktop_rag.answer.writing.relevance import (
+    Doubt,
+    in_other_languages,
+    is_across,
+    relevance_of,
+    similarity,
+)
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.language.languages import ENGLISH_MODEL, OTHER_LATIN, question_language
 from desktop_rag.core.markup.formulas import formulas
 from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import Embedder
@@ -140,16 +144,6 @@ _SENTENCES = 3
 _MOST_COMPARED = 40
 # Below this share of the question's words, those that match may do so by chance.
 _LEAST_SHARED = 0.34
-# A piece is about a question from this sum on: the share of its words, in the piece and in its
-# passage, and the similarity. It is the same in a library of one file and in a large one. In
-# another language the words are others, so that the similarity stands alone.
-_ABOUT = 0.82
-# Below this sum two of three answers are wrong, above it one of ten (squad).
-_SURELY_ABOUT = 1.0
-_ABOUT_ACROSS, _DOUBTFUL_ACROSS = 0.24, 0.36
-# What is asked of a name has at least this sum for a piece: the name alone is not enough.
-_ABOUT_BARE = 0.25
-_SHORTEST_END = 4
 _MEANING_SHARE = 0.5
 _RANK_SHARE = 0.25
 _LABEL_SHARE = 0.4
@@ -176,18 +170,6 @@ _MOST_SIDED = 4
 _SIDE_SHARE = 0.5
 # Documents whose names have fewer words of the question, beside those that have more.
 _OTHERS_SHARE = 0.8
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """What no answer is made of: the sources with the numbers `apart`, and pieces that have only
-    the names of a question, which is `bare` without these, "" where it has none. It `is_great`
-    where search found nothing relevant either.
-    """
-
-    apart: frozenset[int] = frozenset()
-    bare: str = ""
-    is_great: bool = False
 
 
 class Excerpts(NamedTuple):
@@ -223,11 +205,11 @@ def excerpts(
     best = [s for n, s in enumerate(ranked) if n < _PASSAGES or s.n in across]
     is_sure = True
     if meaning and doubt:
-        is_about, is_sure = _is_about(question, best, meaning, surroundings, doubt)
+        is_about, is_sure = relevance_of(question, best, meaning, surroundings, doubt)
         if not is_about:
             # A second look goes through all of them.
             best = ranked = sorted(sources, key=lambda source: -source.score)
-            is_about, is_sure = _is_about(question, best, meaning, surroundings, doubt)
+            is_about, is_sure = relevance_of(question, best, meaning, surroundings, doubt)
         if not is_about:
             return Excerpts("", is_sure=False)
     candidates = all_candidates(best, asked, surroundings)
@@ -239,7 +221,7 @@ def excerpts(
     if not candidates:
         return Excerpts("", is_sure=False)
     candidates = [c for c in candidates if quoted(c.text) not in said] or candidates
-    similar = _similar(question, candidates, meaning) if meaning else None
+    similar = similarity(question, candidates, meaning) if meaning else None
     if asks_how_many:
         candidates = [replace(c, is_beside=not has_figure(c)) for c in candidates]
     candidates = candidates if is_about_older(question) else _newest_first(candidates)
@@ -259,7 +241,7 @@ def _by_meaning(
     """
     found = all_candidates(sources, asked, surroundings, any_row=True)
     most = max((len(c.named) for c in found), default=0)
-    fit = [c for c in found if len(c.named) == most or not _is_across(c, meaning)]
+    fit = [c for c in found if len(c.named) == most or not is_across(c, meaning)]
     return [replace(candidate, rank=1) for candidate in fit]
 
 
@@ -329,61 +311,10 @@ def nearest_piece(
     candidates = _newest_first(all_candidates(sources, asked, surroundings))
     if not candidates:
         return None
-    similar = _similar(question, candidates, meaning) if meaning else None
+    similar = similarity(question, candidates, meaning) if meaning else None
     if names and meaning and similar is not None:
-        return candidates[int(np.argmax(similar - _similar(names, candidates, meaning)))]
+        return candidates[int(np.argmax(similar - similarity(names, candidates, meaning)))]
     return _best(asked, candidates, similar, meaning, {})[0]
-
-
-def _is_about(
-    question: str,
-    sources: Sequence[SourceRef],
-    meaning: Meaning,
-    surroundings: Mapping[int, Surroundings],
-    doubt: Doubt,
-) -> tuple[bool, bool]:
-    """Whether a piece, which is no question itself, is near enough to a question, and surely so."""
-    found = all_candidates(sources, asked_words(question), surroundings, any_row=True)
-    found = found or [c for source in sources for c in whole_passage(source)]
-    pieces = [c for c in found if not c.unit.text.endswith(("?", "？"))]
-    passages = {
-        s.n: frozenset[str]().union(*(c.terms for c in found if c.n == s.n)) for s in sources
-    }
-    is_doubtful = doubt.is_great or bool(doubt.apart)
-    across = _DOUBTFUL_ACROSS if is_doubtful else _ABOUT_ACROSS
-
-    def has(asked: str, least: float, least_across: float) -> bool:
-        words, similar = content_words(asked), _similar(asked, pieces, meaning)
-        shares = [
-            (_held_share(words, c.terms | c.named) + _held_share(words, passages[c.n] | c.named))
-            / 2
-            for c in pieces
-        ]
-        return any(
-            (_is_across(c, meaning) and near >= min(least, least_across)) or share + near >= least
-            for c, share, near in zip(pieces, shares, similar.tolist(), strict=True)
-        )
-
-    # What is asked of a row may be under any name of a column.
-    is_row = any(c.unit.cells and _is_asked_for(c.unit.cells[0], question) for c in pieces)
-    is_of_more = is_row or not doubt.bare or has(doubt.bare, _ABOUT_BARE, across)
-    is_sure = is_row or has(question, _SURELY_ABOUT, _DOUBTFUL_ACROSS)
-    return is_of_more and has(question, _ABOUT, across), is_sure
-
-
-def _is_asked_for(cell: str, question: str) -> bool:
-    said = content_words(cell)
-    return any(map(str.isalpha, said)) and said <= content_words(question)
-
-
-def _held_share(asked: Collection[str], held: Collection[str]) -> float:
-    """The share of words that are held, be it at an end of another: "tank" in "oiltank"."""
-    found = (
-        word in held
-        or (len(word) >= _SHORTEST_END and any(is_at_an_end(word, other) for other in held))
-        for word in asked
-    )
-    return sum(found) / len(asked)
 
 
 def _near_the_best(
@@ -413,7 +344,7 @@ def _best(
     For a comparison, of both sides: `homes` are the documents of the sources then.
     """
     words = _shared_words(asked, candidates)
-    across = [bool(meaning and _is_across(c, meaning)) for c in candidates]
+    across = [bool(meaning and is_across(c, meaning)) for c in candidates]
     scores = _scores(asked, candidates, words, similar, is_alone=not any(across))
     if homes:
         return _both_sides(asked, candidates, scores, homes)
@@ -485,28 +416,6 @@ def _without_names(question: str, sources: Sequence[SourceRef]) -> str:
     return " ".join(kept) or question
 
 
-def in_other_languages(
-    question: str, meaning: Meaning | None, surroundings: Mapping[int, Surroundings]
-) -> frozenset[int]:
-    """The numbers of the sources in another language than the question: words say nothing there."""
-    asked = meaning.language if meaning else question_language(question)
-    return frozenset(
-        n for n, around in surroundings.items() if _is_other_language(around.language, asked)
-    )
-
-
-def _is_across(piece: Candidate, meaning: Meaning) -> bool:
-    """True for a piece in another language than the question."""
-    return _is_other_language(piece.language, meaning.language)
-
-
-def _is_other_language(known: str, asked: str) -> bool:
-    if not known or asked == OTHER_LATIN:
-        # The question may be in any but English.
-        return known in ENGLISH_MODEL - {""}
-    return known not in ENGLISH_MODEL if asked in ENGLISH_MODEL else known != asked
-
-
 def _tell_little(asked: set[str], candidates: Sequence[Candidate]) -> bool:
     """True when the words of the question hardly occur, apart from names of the documents."""
     others = asked.difference(*(c.named for c in candidates))
@@ -551,25 +460,10 @@ def _scores(
     ]
 
 
-def _similar(
-    question: str, candidates: Sequence[Candidate], meaning: Meaning
-) -> NDArray[np.float64]:
-    return meaning.nearness(
-        [_meant(c) for c in candidates], [c.language for c in candidates], question
-    )
-
-
 def _mixed(shared: float, meaning: float, *, is_alone: bool) -> float:
     """Words and meaning in one; beside pieces in another language, at least the meaning."""
     mixed = (1 - _MEANING_SHARE) * shared + _MEANING_SHARE * meaning
     return mixed if is_alone else max(mixed, meaning)
-
-
-def _meant(candidate: Candidate) -> str:
-    """The words whose meaning is compared: figures have none."""
-    unit = candidate.unit
-    said = f"{unit.caption} {unit.cells[0]}" if unit.is_figures else f"{unit.lead} {unit.text}"
-    return said.strip()
 
 
 def _trust(unit: Unit) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 from desktop_rag.answer.search.meaning import Meaning, SimilarityCalibration
 from desktop_rag.answer.writing import extractive_answer
 from desktop_rag.answer.writing.excerpt_candidates import Surroundings, Version, versions_of
-from desktop_rag.answer.writing.extractive_answer import Doubt
+from desktop_rag.answer.writing.relevance import Doubt
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.languages import question_language
 from desktop_rag.core.parsed import Anchor

@@ -1,0 +1,224 @@
+"""Whether passages are about a question: its names, its words and its meaning. Worker threads."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from desktop_rag.answer.search.meaning import Meaning
+from desktop_rag.answer.search.question_terms import MissingName, QuestionReader, is_written_out
+from desktop_rag.answer.writing.answers import AnswerRequest
+from desktop_rag.answer.writing.excerpt_candidates import (
+    Candidate,
+    Surroundings,
+    all_candidates,
+    asked_words,
+    content_words,
+    is_at_an_end,
+    whole_passage,
+)
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.language.languages import ENGLISH_MODEL, OTHER_LATIN, question_language
+from desktop_rag.core.query import Query
+from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.search import NameStore
+
+# A piece is about a question from this sum on: the share of its words, in the piece and in its
+# passage, and the similarity. It is the same in a library of one file and in a large one. In
+# another language the words are others, so that the similarity stands alone.
+_ABOUT = 0.82
+# Below this sum two of three answers are wrong, above it one of ten (squad).
+_SURELY_ABOUT = 1.0
+_ABOUT_ACROSS, _DOUBTFUL_ACROSS = 0.24, 0.36
+# What is asked of a name has at least this sum for a piece: the name alone is not enough.
+_ABOUT_BARE = 0.25
+_SHORTEST_END = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """What no answer is made of: the sources with the numbers `apart`, and pieces that have only
+    the names of a question, which is `bare` without these, "" where it has none. It `is_great`
+    where search found nothing relevant either.
+    """
+
+    apart: frozenset[int] = frozenset()
+    bare: str = ""
+    is_great: bool = False
+
+
+def relevance_of(
+    question: str,
+    sources: Sequence[SourceRef],
+    meaning: Meaning,
+    surroundings: Mapping[int, Surroundings],
+    doubt: Doubt,
+) -> tuple[bool, bool]:
+    """Whether a piece, which is no question itself, is near enough to a question, and surely so."""
+    found = all_candidates(sources, asked_words(question), surroundings, any_row=True)
+    found = found or [c for source in sources for c in whole_passage(source)]
+    pieces = [c for c in found if not c.unit.text.endswith(("?", "？"))]
+    passages = {
+        s.n: frozenset[str]().union(*(c.terms for c in found if c.n == s.n)) for s in sources
+    }
+    is_doubtful = doubt.is_great or bool(doubt.apart)
+    across = _DOUBTFUL_ACROSS if is_doubtful else _ABOUT_ACROSS
+
+    def has(asked: str, least: float, least_across: float) -> bool:
+        words, similar = content_words(asked), similarity(asked, pieces, meaning)
+        shares = [
+            (_held_share(words, c.terms | c.named) + _held_share(words, passages[c.n] | c.named))
+            / 2
+            for c in pieces
+        ]
+        return any(
+            (is_across(c, meaning) and near >= min(least, least_across)) or share + near >= least
+            for c, share, near in zip(pieces, shares, similar.tolist(), strict=True)
+        )
+
+    # What is asked of a row may be under any name of a column.
+    is_row = any(c.unit.cells and _is_asked_for(c.unit.cells[0], question) for c in pieces)
+    is_of_more = is_row or not doubt.bare or has(doubt.bare, _ABOUT_BARE, across)
+    is_sure = is_row or has(question, _SURELY_ABOUT, _DOUBTFUL_ACROSS)
+    return is_of_more and has(question, _ABOUT, across), is_sure
+
+
+def _is_asked_for(cell: str, question: str) -> bool:
+    said = content_words(cell)
+    return any(map(str.isalpha, said)) and said <= content_words(question)
+
+
+def _held_share(asked: Collection[str], held: Collection[str]) -> float:
+    """The share of words that are held, be it at an end of another: "tank" in "oiltank"."""
+    found = (
+        word in held
+        or (len(word) >= _SHORTEST_END and any(is_at_an_end(word, other) for other in held))
+        for word in asked
+    )
+    return sum(found) / len(asked)
+
+
+def in_other_languages(
+    question: str, meaning: Meaning | None, surroundings: Mapping[int, Surroundings]
+) -> frozenset[int]:
+    """The numbers of the sources in another language than the question: words say nothing there."""
+    asked = meaning.language if meaning else question_language(question)
+    return frozenset(
+        n for n, around in surroundings.items() if _is_other_language(around.language, asked)
+    )
+
+
+def is_across(piece: Candidate, meaning: Meaning) -> bool:
+    """True for a piece in another language than the question."""
+    return _is_other_language(piece.language, meaning.language)
+
+
+def _is_other_language(known: str, asked: str) -> bool:
+    if not known or asked == OTHER_LATIN:
+        # The question may be in any but English.
+        return known in ENGLISH_MODEL - {""}
+    return known not in ENGLISH_MODEL if asked in ENGLISH_MODEL else known != asked
+
+
+def similarity(
+    question: str, candidates: Sequence[Candidate], meaning: Meaning
+) -> NDArray[np.float64]:
+    """How near each piece is to a question, 0 for what has nothing in common with it."""
+    return meaning.nearness(
+        [_meant(c) for c in candidates], [c.language for c in candidates], question
+    )
+
+
+def _meant(candidate: Candidate) -> str:
+    """The words whose meaning is compared: figures have none."""
+    unit = candidate.unit
+    said = f"{unit.caption} {unit.cells[0]}" if unit.is_figures else f"{unit.lead} {unit.text}"
+    return said.strip()
+
+
+# A shorter beginning of a name may begin another.
+_SHORTEST_FORM = 4
+_FIRM = re.compile(
+    r"(?:The )?((?:[A-Z][\w&’'-]+ ){0,2}[A-Z][\w&’'-]+),? (?:GmbH|AG|SE|KG|e\. ?V\.|Inc|Ltd|Limited"
+    r"|LLC|LLP|plc|PLC|Corp|Corporation|Company|Co|S\.?A\.?S?|SARL|B\.?V|N\.?V|AB|AS|Oy|S\.p\.A|S\.r\.l"
+    r")\b"
+)
+_OURS = re.compile(
+    r"(?i)\b(?:we|ours?|wir|uns|unser\w*|nous|notre|nos|nuestr[oa]s?|nostr[oaie]|onze|noss[oa]s?)\b"
+)
+_MOST_FIRMS = 3
+# A firm that more of the files name may be the person's own.
+_OWN_SHARE = 0.05
+
+
+class NamesAsked:
+    """Tells which passages are about the names in a question, or about the person's own firm."""
+
+    def __init__(
+        self,
+        reader: QuestionReader,
+        count_files: Callable[[Query, int], int],
+        documents: DocumentStore,
+        names: NameStore,
+    ) -> None:
+        """`count_files` gives the number of files that a query may find, up to a number."""
+        self._reader = reader
+        self._count_files = count_files
+        self._documents = documents
+        self._names = names
+
+    def apart(
+        self,
+        names: Sequence[Sequence[str]],
+        request: AnswerRequest,
+        sources: Sequence[SourceRef],
+        across: frozenset[int],
+    ) -> frozenset[int]:
+        """The sources that aren't about the names in a question: no passage has one, or their own
+        document none. In another language, as `across`, a name that is a word may be another one,
+        unless a document has it. Without a name, "our" is not said of what another firm reports.
+        """
+        missing = self.missing(request, sources)
+        if any(name.is_certain for name in missing):
+            return frozenset(source.n for source in sources)
+        if not names and _OURS.search(request.question):
+            is_of_others = cache(self._is_of_others)
+            return frozenset(s.n for s in sources if is_of_others(s.document_id))
+        held = cache(self._plain_text)
+        last = [name[-1].casefold() for name in names]
+        begins = [word[: max(_SHORTEST_FORM, len(word) - 2)] for word in last]
+        named = () if missing else begins
+        holding = {s.n for s in sources if any(b in held(s.document_id) for b in named)}
+        return frozenset(
+            s.n
+            for s in sources
+            if (missing or begins) and s.n not in holding and (holding or s.n not in across)
+        )
+
+    def missing(self, request: AnswerRequest, sources: Sequence[SourceRef]) -> list[MissingName]:
+        """The names of the question that no passage has, nor writes out, and no name of a file."""
+        readable = request.setup.reach.readable
+        found = self._reader.missing_names(request.question, readable)
+        texts = [source.text for source in sources]
+        found = [name for name in found if not is_written_out(name.text, texts)]
+        # Whether there is such a file is not for everyone to know.
+        return [n for n in found if readable or not self._names.completing(n.text, 1)]
+
+    def _is_of_others(self, document_id: str) -> bool:
+        """True where hardly another file names one of the firms that a document names most."""
+        text = self._documents.content(document_id)[0] or ""
+        firms = Counter(name for name in _FIRM.findall(text)).most_common(_MOST_FIRMS)
+        most = int(_OWN_SHARE * self._documents.counts().searchable)
+        return bool(firms and most) and all(
+            self._count_files(Query(name, phrases=(name,)), most + 1) <= most for name, _ in firms
+        )
+
+    def _plain_text(self, document_id: str) -> str:
+        """The text of a document with its path and title, in lower case."""
+        text = self._documents.content(document_id)[0] or ""
+        names = (f"{d.path} {d.title}" for d in self._documents.get([document_id]))
+        return " ".join([*names, text]).casefold()
