@@ -385,13 +385,16 @@ class _Reading:
             return False
         if self.is_number and self._is_of_one_row():
             return False
+        times = {column.name for column in self._times()}
+        is_told = self.named or self.names_rows or not times.issuperset(n for n, *_ in self.conditions)
+        if self.unread and not is_told:
+            return False  # any table may have rows of a year
         if self.is_number or self.used - {"who", "when"}:
             # One more may be what the rows are called.
             return len(self.unread) <= len(read) + (self.is_number and bool(self.conditions))
         limited = {name for name, *_ in self.conditions}
         is_asked = any(c.name not in limited for c, _ in self.named) or bool(self.used)
-        is_told = (is_asked or self.names_rows) and not self.is_partly
-        return len(self.unread) <= is_told
+        return len(self.unread) <= ((is_asked or self.names_rows) and not self.is_partly)
 
     def _is_of_one_row(self) -> bool:
         """True for "How many stars has the Linde?" where no column has stars."""

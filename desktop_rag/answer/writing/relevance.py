@@ -143,14 +143,14 @@ def _meant(candidate: Candidate) -> str:
 # A shorter beginning of a name may begin another.
 _SHORTEST_FORM = 4
 _FIRM = re.compile(
-    r"(?:The )?((?:[A-Z][\w&’'-]+ ){0,2}[A-Z][\w&’'-]+),? (?:GmbH|AG|SE|KG|e\. ?V\.|Inc|Ltd|Limited"
+    r"(?:The )?(?!The\b)((?:[A-Z][\w&’'-]+ ){0,2}[A-Z][\w&’'-]+),? (?:GmbH|AG|SE|KG|e\. ?V\.|Inc|Ltd|Limited"
     r"|LLC|LLP|plc|PLC|Corp|Corporation|Company|Co|S\.?A\.?S?|SARL|B\.?V|N\.?V|AB|AS|Oy|S\.p\.A|S\.r\.l"
     r")\b"
 )
 _OURS = re.compile(
     r"(?i)\b(?:we|ours?|wir|uns|unser\w*|nous|notre|nos|nuestr[oa]s?|nostr[oaie]|onze|noss[oa]s?)\b"
 )
-_MOST_FIRMS = 3
+_MOST_FIRMS = 6
 # A firm that more of the files name may be the person's own.
 _OWN_SHARE = 0.05
 
@@ -209,16 +209,24 @@ class NamesAsked:
         return [n for n in found if readable or not self._names.completing(n.text, 1)]
 
     def _is_of_others(self, document_id: str) -> bool:
-        """True where hardly another file names one of the firms that a document names most."""
+        """True where a file bears the name of the firm that it names most, hardly another file
+        names that, and none of the firms that it names is named by more.
+        """
         text = self._documents.content(document_id)[0] or ""
-        firms = Counter(name for name in _FIRM.findall(text)).most_common(_MOST_FIRMS)
+        firms = [name for name, _ in Counter(_FIRM.findall(text)).most_common(_MOST_FIRMS)]
+        paths = "".join(document.path.stem for document in self._documents.get([document_id]))
         most = int(_OWN_SHARE * self._documents.counts().searchable)
-        return bool(firms and most) and all(
-            self._count_files(Query(name, phrases=(name,)), most + 1) <= most for name, _ in firms
-        )
+        if not firms or _letters(firms[0]) not in _letters(paths) or not most:
+            return False
+        counts = [self._count_files(Query(n, phrases=(n,)), most + 1) for n in firms]
+        return max(counts) <= max(1, counts[0]) <= most
 
     def _plain_text(self, document_id: str) -> str:
         """The text of a document with its path and title, in lower case."""
         text = self._documents.content(document_id)[0] or ""
         names = (f"{d.path} {d.title}" for d in self._documents.get([document_id]))
         return " ".join([*names, text]).casefold()
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()

@@ -133,7 +133,7 @@ def test_words_alone_are_compared_in_a_language_that_no_model_reads(indexed: Ser
 
 def test_what_another_firm_reports_is_not_ours(open_indexed: OpenIndexed) -> None:
     notes = {f"note{n}.md": f"Note {n} of Orrin Mills Ltd about sack {n}." for n in range(25)}
-    report = "Karst Aviation Inc pays into a pension plan. Our pension plan is run by Karst Trust Ltd."
-    services = open_indexed({**notes, "karst.md": report})
+    report = "Karst Inc pays into a pension plan. Our pension plan is run by Karst Trust Ltd."
+    services = open_indexed({**notes, "karst_2022.md": report})
     assert not ask(services, "What is our pension plan?").sources
-    assert ask(services, "What is the pension plan of Karst Aviation?").sources
+    assert ask(services, "What is the pension plan of Karst?").sources
