@@ -386,7 +386,9 @@ class _Reading:
         if self.is_number and self._is_of_one_row():
             return False
         times = {column.name for column in self._times()}
-        is_told = self.named or self.names_rows or not times.issuperset(n for n, *_ in self.conditions)
+        is_told = (
+            self.named or self.names_rows or not times.issuperset(n for n, *_ in self.conditions)
+        )
         if self.unread and not is_told:
             return False  # any table may have rows of a year
         if self.is_number or self.used - {"who", "when"}:

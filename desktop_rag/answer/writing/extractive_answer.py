@@ -38,6 +38,7 @@ from desktop_rag.answer.writing.relevance import (
     is_across,
     relevance_of,
     similarity,
+    words_held,
 )
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.markup.formulas import formulas
@@ -425,7 +426,7 @@ def _tell_little(asked: set[str], candidates: Sequence[Candidate]) -> bool:
 
 def _shared_words(asked: set[str], candidates: Sequence[Candidate]) -> list[float]:
     """The share of the question's words that each piece has, rare ones counting more."""
-    held = [c.terms | c.named for c in candidates]
+    held = [words_held(asked, c.terms | c.named) for c in candidates]
     frequency = Counter(term for each in held for term in each)
     # What all pieces have tells none from another: the company in its own report.
     telling = {t for t in asked if frequency[t] < len(candidates)}

@@ -35,7 +35,7 @@ _ABOUT = 0.82
 _SURELY_ABOUT = 1.0
 _ABOUT_ACROSS, _DOUBTFUL_ACROSS = 0.24, 0.36
 # What is asked of a name has at least this sum for a piece: the name alone is not enough.
-_ABOUT_BARE = 0.25
+_ABOUT_BARE, _SURELY_BARE = 0.25, 0.7
 _SHORTEST_END = 4
 
 
@@ -83,7 +83,10 @@ def relevance_of(
     # What is asked of a row may be under any name of a column.
     is_row = any(c.unit.cells and _is_asked_for(c.unit.cells[0], question) for c in pieces)
     is_of_more = is_row or not doubt.bare or has(doubt.bare, _ABOUT_BARE, across)
-    is_sure = is_row or has(question, _SURELY_ABOUT, _DOUBTFUL_ACROSS)
+    is_sure = is_row or (
+        has(question, _SURELY_ABOUT, _DOUBTFUL_ACROSS)
+        and (not doubt.bare or has(doubt.bare, _SURELY_BARE, _DOUBTFUL_ACROSS))
+    )
     return is_of_more and has(question, _ABOUT, across), is_sure
 
 
@@ -93,13 +96,17 @@ def _is_asked_for(cell: str, question: str) -> bool:
 
 
 def _held_share(asked: Collection[str], held: Collection[str]) -> float:
-    """The share of words that are held, be it at an end of another: "tank" in "oiltank"."""
-    found = (
-        word in held
-        or (len(word) >= _SHORTEST_END and any(is_at_an_end(word, other) for other in held))
+    return len(words_held(asked, held)) / len(asked)
+
+
+def words_held(asked: Collection[str], held: Collection[str]) -> set[str]:
+    """The asked words that are held, be it at an end of another: "tank" in "oiltank"."""
+    return {
+        word
         for word in asked
-    )
-    return sum(found) / len(asked)
+        if word in held
+        or (len(word) >= _SHORTEST_END and any(is_at_an_end(word, other) for other in held))
+    }
 
 
 def in_other_languages(
@@ -143,9 +150,9 @@ def _meant(candidate: Candidate) -> str:
 # A shorter beginning of a name may begin another.
 _SHORTEST_FORM = 4
 _FIRM = re.compile(
-    r"(?:The )?(?!The\b)((?:[A-Z][\w&’'-]+ ){0,2}[A-Z][\w&’'-]+),? (?:GmbH|AG|SE|KG|e\. ?V\.|Inc|Ltd|Limited"
-    r"|LLC|LLP|plc|PLC|Corp|Corporation|Company|Co|S\.?A\.?S?|SARL|B\.?V|N\.?V|AB|AS|Oy|S\.p\.A|S\.r\.l"
-    r")\b"
+    r"(?:The )?(?!The\b)((?:[A-Z][\w&’'-]+ ){0,2}[A-Z][\w&’'-]+),? (?:GmbH|AG|SE|KG|e\. ?V\.|Inc"
+    r"|Ltd|Limited|LLC|LLP|plc|PLC|Corp|Corporation|Company|Co|S\.?A\.?S?|SARL|B\.?V|N\.?V|AB|AS|Oy"
+    r"|S\.p\.A|S\.r\.l)\b"
 )
 _OURS = re.compile(
     r"(?i)\b(?:we|ours?|wir|uns|unser\w*|nous|notre|nos|nuestr[oa]s?|nostr[oaie]|onze|noss[oa]s?)\b"

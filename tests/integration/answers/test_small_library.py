@@ -137,3 +137,10 @@ def test_what_another_firm_reports_is_not_ours(open_indexed: OpenIndexed) -> Non
     services = open_indexed({**notes, "karst_2022.md": report})
     assert not ask(services, "What is our pension plan?").sources
     assert ask(services, "What is the pension plan of Karst?").sources
+
+
+def test_a_name_alone_does_not_make_a_piece_the_answer(open_indexed: OpenIndexed) -> None:
+    text = "Petra Maria Holm had dinner with clients. Petra Maria Holm paid for the tram."
+    services = open_indexed({**FILES, "expenses.txt": text})
+    answer = ask(services, "What is Petra Maria Holm's favourite tram line?")
+    assert not answer.sources or (answer.notes and answer.notes.is_unsure)

@@ -490,3 +490,11 @@ def test_a_comparison_quotes_both_sides() -> None:
     asked = "Compare fee and notice"
     said = excerpts(asked, sources, None, is_comparison=True)
     assert [word in said for word in ("90 EUR", "six weeks", "40 EUR", "two weeks")] == [True] * 4
+
+
+def test_a_word_counts_at_an_end_of_another() -> None:
+    sources = [
+        source(1, "The duck of the harbour hates bread and toast."),
+        source(2, "Some ducks of the north are migratory."),
+    ]
+    assert excerpts("Do ducks migrate?", sources, None).startswith("Some ducks of the north")
