@@ -24,7 +24,7 @@ from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.sent_files import SentFolders, content_hash, file_name
 from desktop_rag.ingest.sources.catalogue import Catalogue, SourceWatch
 from desktop_rag.ingest.sources.sent_check import new_row, to_be_read, with_address
-from desktop_rag.ingest.sources.source_kinds import SourceScans
+from desktop_rag.ingest.sources.source_kinds import LinkKind, SourceScans
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.sources import SourceStore
 
@@ -76,15 +76,10 @@ class LibrarySources:
         links = self._scans.links.checked(links)
         return self._begin(self._catalogue.add_links(links, collection_id))
 
-    def refused_links(
-        self, links: WebLinks, collection_id: str = "", *, cancel: threading.Event
-    ) -> list[tuple[str, str]]:
-        """Addresses that can't be fetched now, with their reasons; tries the first five.
-
-        The collection says which hosts of the local network may be named. Takes seconds. AppError
-        for a text that is no address.
-        """
-        return self._scans.links.refused(links.urls, collection_id, cancel)
+    @property
+    def links(self) -> LinkKind:
+        """What fetches web pages; AppError in an app without it."""
+        return self._scans.links
 
     def crawls(self) -> dict[str, CrawlReport]:
         """The report on fetching each source of links, so far or at the end, by the source's id."""

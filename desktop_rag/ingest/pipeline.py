@@ -150,7 +150,7 @@ class Pipeline:
             documents, stores.sources, stores.storage, self.indexer, callbacks, make_parser,
             stores.pages,
         )  # fmt: skip
-        self.scans = SourceScans(scanner, sent, kit, forgotten=self._forget_content)
+        self.scans = SourceScans(scanner, sent, kit, self._forget_content)
         self.embedding = self._make_embedding(embedders, priority) if embedders else None
         self.rechunker = self._make_rechunker(catalogue, on_disk)
         self._maintenance = PostingsMaintenance(

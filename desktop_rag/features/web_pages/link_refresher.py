@@ -111,7 +111,7 @@ class RefreshPass:
 
     def _count(self) -> None:
         findings = self.pages.findings
-        self.pages.log.count(
+        self.pages.log.change(
             requests=self.crawler.requests,
             pages=self._page_count + self._follower.page_count,
             fresh=findings.added + findings.changed,
@@ -225,16 +225,11 @@ class RefreshRun:
         self.source = source
         self.stop = Event()
         self._stack = ExitStack()
-        pages = SourcePages(source, kit, stored, clock)
+        pages = SourcePages(source, kit, stored, clock())
         self.log = pages.log
         self._crawler = self._stack.enter_context(web.crawler(self.stop, intranet))
         work = Following(self._crawler, pages, reader, source.path, self.stop, clock)
         self.refresh = RefreshPass(source.links, work, may_go_on)
-
-    @property
-    def report(self) -> CrawlReport:
-        """The report so far. Any thread."""
-        return self.log.report
 
     @property
     def is_offline(self) -> bool:
@@ -341,7 +336,7 @@ class LinkRefresher(LinkKind):
         """The report on fetching each source, so far or at the end, by the id of the source."""
         with self._background.condition:
             runs = [run for run in (*self._held.values(), self._run) if run]
-        return self._pages.reports() | {run.source.source_id: run.report for run in runs}
+        return self._pages.reports() | {run.source.source_id: run.log.report for run in runs}
 
     # --- requests ----------------------------------------------------------------------------
 
@@ -457,13 +452,13 @@ class LinkRefresher(LinkKind):
                 self._queue.setdefault(source.source_id, source)
             if is_held and not is_done and not is_left:
                 self._held[source.source_id] = run
-                run.log.set_state(CrawlState.PAUSED)
+                run.log.change(state=CrawlState.PAUSED)
                 return
         run.close()
 
     def _refresh(self, run: RefreshRun) -> bool:
         """Fetch the pages of a source; False when interrupted."""
-        run.log.set_state(CrawlState.RUNNING)
+        run.log.change(state=CrawlState.RUNNING)
         try:
             if not run.refresh.run():
                 return False
@@ -486,8 +481,10 @@ class LinkRefresher(LinkKind):
         is_offline = state is CrawlState.OFFLINE
         if not is_offline:
             self._sources.set_refreshed(source.source_id, self._clock())
-        report = run.log.end(state, self._clock(), is_cut_off=refresh.is_truncated)
-        self._pages.put_report(source.source_id, report)
+        run.log.change(
+            state=state, ended_at=self._clock(), waiting=0, is_cut_off=refresh.is_truncated
+        )
+        self._pages.put_report(source.source_id, run.log.report)
         findings = refresh.pages.findings
         self._report(source, findings, is_offline=is_offline, is_truncated=refresh.is_truncated)
 

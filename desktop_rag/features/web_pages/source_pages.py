@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any, cast
 
 from desktop_rag.core.crawling import MOST_REFUSALS, CrawlRefusal, CrawlReport, CrawlState
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
@@ -21,12 +22,10 @@ from desktop_rag.store.contract.database import Connection, Database, fetched
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
-    """The cache validators of a page, empty if the server sent none, and when it was fetched."""
+    """What the server said last of a page, and for an entry the address of its feed."""
 
-    etag: str = ""
-    last_modified: str = ""
-    fetched_at: float = 0.0  # in seconds since the epoch
-    listed_in: str = ""  # the address of an entry's feed
+    validators: CacheValidators = field(default_factory=CacheValidators)
+    listed_in: str = ""
 
 
 class WebPageStore:
@@ -39,11 +38,11 @@ class WebPageStore:
         """The validators of these documents; absent for documents without any."""
         rows = fetched(
             self._database,
-            "SELECT document_id, etag, last_modified, fetched_at, listed_in FROM web_pages"
+            "SELECT document_id, etag, last_modified, listed_in FROM web_pages"
             " WHERE document_id IN (SELECT unnest(?::VARCHAR[]))",
             [list(document_ids)],
         )
-        return {document_id: WebPage(*known) for document_id, *known in rows}
+        return {key: WebPage(CacheValidators(*said), feed) for key, *said, feed in rows}
 
     def put(self, document_id: str, page: WebPage) -> None:
         """Store the validators of a document in place of earlier ones."""
@@ -51,9 +50,9 @@ class WebPageStore:
         def work(con: Connection) -> None:
             con.execute("DELETE FROM web_pages WHERE document_id = ?", [document_id])
             con.execute(
-                "INSERT INTO web_pages"
-                " (document_id, etag, last_modified, fetched_at, listed_in) VALUES (?, ?, ?, ?, ?)",
-                [document_id, page.etag, page.last_modified, page.fetched_at, page.listed_in],
+                "INSERT INTO web_pages (document_id, etag, last_modified, listed_in)"
+                " VALUES (?, ?, ?, ?)",
+                [document_id, page.validators.etag, page.validators.last_modified, page.listed_in],
             )
 
         self._database.write(work)
@@ -95,44 +94,23 @@ def _report_from(made_of: str) -> CrawlReport:
 
 
 class CrawlLog:
-    """The report of a fetch under way, replaced whole by each change. Written by one thread."""
+    """The report of a fetch under way, which any thread may read. Written by one thread."""
 
     def __init__(self, began_at: float) -> None:
-        self._report = CrawlReport(began_at=began_at)
+        self.report = CrawlReport(began_at=began_at)
         self._refused: dict[str, CrawlRefusal] = {}
 
-    @property
-    def report(self) -> CrawlReport:
-        """The report as of now. Any thread."""
-        return self._report
+    def change(self, **fields: object) -> None:
+        """Replace these fields of the report."""
+        self.report = replace(self.report, **cast("Any", fields))
 
     def refuse(self, url: str, reason: str) -> None:
         """Note an address that was not read."""
-        if url in self._refused:
-            return
-        count = self._report.refused_count + 1
-        if len(self._refused) < MOST_REFUSALS:
-            self._refused[url] = CrawlRefusal(url, reason)
-        refused = tuple(self._refused.values())
-        self._report = replace(self._report, refused_count=count, refused=refused)
-
-    def count(self, *, requests: int, pages: int, fresh: int, copies: int, waiting: int) -> None:
-        """Set the counts."""
-        self._report = replace(
-            self._report, requests=requests, pages=pages, fresh=fresh, copies=copies,
-            waiting=waiting,
-        )  # fmt: skip
-
-    def set_state(self, state: CrawlState) -> None:
-        """Set the state of the fetch."""
-        self._report = replace(self._report, state=state)
-
-    def end(self, state: CrawlState, at: float, *, is_cut_off: bool) -> CrawlReport:
-        """The final report."""
-        self._report = replace(
-            self._report, state=state, ended_at=at, waiting=0, is_cut_off=is_cut_off
-        )
-        return self._report
+        if url not in self._refused:
+            if len(self._refused) < MOST_REFUSALS:
+                self._refused[url] = CrawlRefusal(url, reason)
+            refused = tuple(self._refused.values())
+            self.change(refused_count=self.report.refused_count + 1, refused=refused)
 
 
 _NO_FILE = FileStat(0, 0, 0)
@@ -164,14 +142,13 @@ class SourcePages:
     """The pages of one source during one refresh."""
 
     def __init__(
-        self, source: Source, kit: SourceKit, stored: WebPageStore, now: Callable[[], float]
+        self, source: Source, kit: SourceKit, stored: WebPageStore, began_at: float
     ) -> None:
         self.findings = Findings()
-        self.log = CrawlLog(now())
+        self.log = CrawlLog(began_at)
         self._source = source
         self._kit = kit
         self._stored = stored
-        self._now = now
         rows = kit.documents.documents(source.source_id)
         self._known = {d.url: d for d in rows if not d.parent_id}
         self._stored_validators = stored.get([d.document_id for d in self._known.values()])
@@ -201,7 +178,7 @@ class SourcePages:
         if row is None or stat_of(row.path) != row.stat:
             return None
         stored = self._stored_validators.get(row.document_id)
-        return CacheValidators(stored.etag, stored.last_modified) if stored else None
+        return stored.validators if stored else None
 
     def copy_of(self, url: str) -> Path | None:
         """The stored copy of a page that was read before; None when there is none."""
@@ -358,11 +335,9 @@ class SourcePages:
             kit.callbacks.documents_changed(stored)
 
     def _remember(self, document_id: str, validators: CacheValidators, listed_in: str) -> None:
-        page = WebPage(validators.etag, validators.last_modified, self._now(), listed_in)
-        before = self._stored_validators.get(document_id)
-        if before and replace(before, fetched_at=page.fetched_at) == page:
-            return
-        self._stored.put(document_id, page)
+        page = WebPage(validators, listed_in)
+        if self._stored_validators.get(document_id) != page:
+            self._stored.put(document_id, page)
 
 
 def _row(source: Source, url: str, suffix: str = "") -> Document:

@@ -7,12 +7,10 @@ and has the indexer read it. What can't be reached is offline, and never deleted
 """
 
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
-from typing import Protocol
+from typing import cast
 
 from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import LINKS, ON_DISK, PROGRAM, Source, WebLinks
@@ -20,6 +18,8 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.ingest.background.background_thread import BackgroundPart, PipelineCallbacks
 from desktop_rag.ingest.indexing.indexer import Indexer
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
+from desktop_rag.ingest.scanning.scanner import Scanner
+from desktop_rag.ingest.sources.sent_check import SentCheck
 from desktop_rag.registry import hooks
 from desktop_rag.store.contract.database import Database
 from desktop_rag.store.contract.documents import DocumentStore
@@ -39,99 +39,65 @@ class SourceKit:
     folder: Path
 
 
-class SourceKind(Protocol):
-    """A queue of sources to look at, and the thread that does."""
-
-    def start(self) -> None:
-        """Begin, also with what an earlier run left."""
-        ...
-
-    def close(self) -> None:
-        """End the work under way; the next start finds the rest. Idempotent."""
-        ...
-
-    def set_paused(self, is_paused: bool) -> None:
-        """Pause after the piece of work under way, or resume."""
-        ...
+class SourceKind(BackgroundPart):
+    """A kind of a wing: it fetches on request, and on a schedule of its own."""
 
     @property
-    def is_idle(self) -> bool:
-        """True when no source is due or being looked at."""
-        ...
+    def reports(self) -> Mapping[str, CrawlReport]:
+        """The report on fetching each source, so far or at the end, by the source's id."""
+        raise NotImplementedError
 
     def request(self, source: Source, places: frozenset[Path] | None = None, /) -> None:
-        """Compare a source, or only these places of it, with what is there."""
-        ...
+        """Fetch what is new or changed, or only at these places."""
+        raise NotImplementedError
 
-    def forget(self, source_id: str) -> None:
-        """Stop looking at a removed source, and delete what was kept for it."""
-        ...
-
-
-class FetchingKind(BackgroundPart, ABC):
-    """A kind that fetches documents, on a schedule of its own."""
-
-    @abstractmethod
-    def request(self, source: Source, places: frozenset[Path] | None = None, /) -> None:
-        """Fetch what is new or changed now."""
-
-    @abstractmethod
-    def forget(self, source_id: str) -> None:
-        """As `SourceKind.forget`."""
-
-    @abstractmethod
     def stop(self, source_id: str) -> None:
         """End the fetching of a source where it is; what was read stays."""
+        raise NotImplementedError
 
-    @abstractmethod
+    def forget(self, source_id: str) -> None:
+        """As `stop`, of a removed source: delete what was kept for it."""
+        raise NotImplementedError
+
     def release(self) -> None:
         """Free what is made again when it is needed."""
 
-    @property
-    @abstractmethod
-    def reports(self) -> Mapping[str, CrawlReport]:
-        """The report on fetching each source, so far or at the end, by the source's id."""
 
+class LinkKind(SourceKind):
+    """Fetches web pages, and knows what can be one. AppError says what is wrong with a text."""
 
-class LinkKind(FetchingKind):
-    """Fetches web pages. What a person typed is checked here; AppError says what is wrong."""
-
-    @abstractmethod
     def checked(self, links: WebLinks) -> WebLinks:
         """The links as they are kept."""
+        raise NotImplementedError
 
-    @abstractmethod
     def checked_base(self, address: str) -> str:
-        """The address of a mirrored site as it is kept; "" for none."""
+        """The address of a mirrored site as it is kept."""
+        raise NotImplementedError
 
-    @abstractmethod
     def checked_hosts(self, lines: Sequence[str]) -> tuple[str, ...]:
         """Hosts of the local network as they are kept."""
+        raise NotImplementedError
 
-    @abstractmethod
     def refused(
-        self, urls: Sequence[str], collection_id: str, cancel: Event
+        self, urls: Sequence[str], collection_id: str, cancel: threading.Event
     ) -> list[tuple[str, str]]:
-        """The first addresses that can't be fetched now, each with its reason."""
+        """The first addresses that can't be fetched now, each with its reason. Takes seconds."""
+        raise NotImplementedError
 
 
-MakeKind = Callable[[SourceKit], FetchingKind]
+MakeKind = Callable[[SourceKit], SourceKind]
 
 
 class SourceScans:
     """Sends each source to its kind. That of a wing is made when a source first needs it."""
 
     def __init__(
-        self,
-        scanner: SourceKind,
-        sent: SourceKind,
-        kit: SourceKit,
-        *,
-        forgotten: Callable[[], None],
+        self, scanner: Scanner, sent: SentCheck, kit: SourceKit, forgotten: Callable[[], None]
     ) -> None:
         """`forgotten` is called when the documents of a source are gone."""
+        self._kinds: dict[str, Scanner | SentCheck | SourceKind]
         self._kinds = {ON_DISK: scanner, PROGRAM: sent}
-        self._fetching: dict[str, FetchingKind] = {}
+        self._fetching: list[SourceKind] = []
         self._kit = kit
         self._forgotten = forgotten
         self._makers: dict[str, MakeKind] = {}
@@ -144,21 +110,18 @@ class SourceScans:
     @property
     def links(self) -> LinkKind:
         """What fetches web pages; AppError in an app without it."""
-        kind = self._of(LINKS)
-        if not isinstance(kind, LinkKind):
-            raise AppError("Web pages can't be read here.", "This app has no part that does.")
-        return kind
+        if kind := self._of(LINKS):
+            return cast("LinkKind", kind)
+        raise AppError("Web pages can't be read here.", "This app has no part that does.")
 
     def reports(self) -> dict[str, CrawlReport]:
-        """The report on fetching each source, so far or at the end, by the source's id."""
+        """The report on fetching each source, by its id."""
         self._make_those_needed()
-        return {
-            key: report for kind in self._fetching.values() for key, report in kind.reports.items()
-        }
+        return {key: each for kind in self._fetching for key, each in kind.reports.items()}
 
     def stop(self, source_id: str) -> None:
         """End the fetching of a source where it is."""
-        for kind in list(self._fetching.values()):
+        for kind in self._fetching:
             kind.stop(source_id)
 
     def request(self, source: Source, places: frozenset[Path] | None = None) -> None:
@@ -174,7 +137,7 @@ class SourceScans:
 
     def release(self) -> None:
         """Free what is made again when it is needed."""
-        for kind in list(self._fetching.values()):
+        for kind in self._fetching:
             kind.release()
 
     def start(self) -> None:
@@ -189,8 +152,7 @@ class SourceScans:
         """End the work under way; the next start finds the rest. Idempotent."""
         with self._lock:
             self._is_started = False
-            kinds = list(self._kinds.values())
-        for kind in kinds:
+        for kind in self._kinds.values():
             kind.close()
 
     def set_paused(self, is_paused: bool) -> None:
@@ -205,14 +167,16 @@ class SourceScans:
         """True when no source is due or being looked at."""
         return all(kind.is_idle for kind in list(self._kinds.values()))
 
-    def _of(self, kind: str) -> SourceKind | None:
+    def _of(self, kind: str) -> Scanner | SentCheck | SourceKind | None:
         """What looks after sources of this kind; None in an app without it."""
         with self._lock:
             if kind not in self._kinds and kind in self._makers:
-                self._kinds[kind] = self._fetching[kind] = made = self._makers[kind](self._kit)
+                made = self._makers[kind](self._kit)
                 made.set_paused(self._is_paused)
                 if self._is_started:
                     made.start()
+                self._kinds[kind] = made
+                self._fetching.append(made)
             return self._kinds.get(kind)
 
     def _make_those_needed(self) -> None:

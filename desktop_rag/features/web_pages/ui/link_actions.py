@@ -59,8 +59,8 @@ class LinkActions:
                 return
             self._bridge.run(
                 dialog,
-                lambda: library.sources.refused_links(
-                    links, _known_id(library, collection), cancel=closed
+                lambda: library.sources.links.refused(
+                    links.urls, _known_id(library, collection), closed
                 ),
                 lambda refused: dialog.show_refused(refused) if refused else add(collection, links),
                 dialog.show_error,

@@ -6,18 +6,23 @@ import pytest
 
 from desktop_rag.core.crawling import CrawlRefusal, CrawlReport, CrawlState
 from desktop_rag.core.domain import WebLinks
+from desktop_rag.features.web_pages.crawler import CacheValidators
 from desktop_rag.features.web_pages.source_pages import WebPage, WebPageStore
 from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import add, document
 
 
+def said(etag: str, last_modified: str = "") -> WebPage:
+    return WebPage(CacheValidators(etag, last_modified), "https://a.example/feed")
+
+
 def test_what_was_said_last_of_a_page_is_known(engine: Engine) -> None:
     add(engine, document("a"), document("b"))
     pages = engine.store(WebPageStore)
-    pages.put("a", WebPage('"1"', "Mon, 01 Jan 2024 00:00:00 GMT", 1.5))
-    pages.put("a", WebPage('"2"', "", 2.5))
+    pages.put("a", said('"1"', "Mon, 01 Jan 2024 00:00:00 GMT"))
+    pages.put("a", said('"2"'))
     pages.put("b", WebPage())
-    assert pages.get(["a", "b", "c"]) == {"a": WebPage('"2"', "", 2.5), "b": WebPage()}
+    assert pages.get(["a", "b", "c"]) == {"a": said('"2"'), "b": WebPage()}
     assert pages.get([]) == {}
 
 
@@ -25,8 +30,8 @@ def test_what_was_said_last_of_a_page_is_known(engine: Engine) -> None:
 def test_pages_go_with_their_documents(engine: Engine) -> None:
     add(engine, document("kept"), document("gone"))
     pages = engine.store(WebPageStore)
-    pages.put("kept", WebPage('"1"'))
-    pages.put("gone", WebPage('"2"'))
+    pages.put("kept", said('"1"'))
+    pages.put("gone", said('"2"'))
     [gone] = engine.documents.get(["gone"])
     engine.documents.apply_changes(gone.source_id, [], {}, ["gone"])
     pages.purge()
