@@ -121,7 +121,7 @@ class _Reading:
         for language in (self.counts.language,) if self.counts else counting_words()[:2]:
             sets = language.sets
             known |= sets["idle"] | sets["before"] | sets["rows"] | sets["entries"]
-        self.idle = known - _negations()
+        self.idle = known - _all_of("negations")
 
     def _says(self, *kinds: str) -> bool:
         return any(self._places_of(kind) for kind in kinds)
@@ -160,7 +160,7 @@ class _Reading:
 
     def _is_negated(self, at: int) -> bool:
         """True behind "not" or "without", which is read with that."""
-        before = [t for t in self.tokens[max(0, at - 2) : at] if t.plain in _negations()]
+        before = [t for t in self.tokens[max(0, at - 2) : at] if t.plain in _all_of("negations")]
         for token in before:
             token.is_read = True
         return bool(before)
@@ -612,7 +612,9 @@ def _is_unique(column: SheetColumn) -> bool:
 
 
 def _is_opposite(plain: str, column: SheetColumn) -> bool:
-    """True for "unpaid" beside a column "Paid"."""
+    """True for "unpaid", and "open", beside a column "Paid"."""
+    if plain in _all_of("open"):
+        return not _all_of("done").isdisjoint(_words_of(column.name))
     cut = next((plain.removeprefix(p) for p in _OPPOSITES if plain.startswith(p)), "")
     said = _words_of(column.name)
     is_cut = len(cut) >= _LEAST_LETTERS and any(is_alike(cut, word) for word in said)
@@ -654,8 +656,9 @@ def _phrases() -> tuple[tuple[str, str], ...]:
 
 
 @cache
-def _negations() -> frozenset[str]:
-    return frozenset(word for language in counting_words() for word in language.sets["negations"])
+def _all_of(kind: str) -> frozenset[str]:
+    """The words of a kind, such as negations, in all languages."""
+    return frozenset(word for language in counting_words() for word in language.sets[kind])
 
 
 def _plain(word: str) -> str:

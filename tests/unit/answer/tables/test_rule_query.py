@@ -93,3 +93,12 @@ def test_quotes_in_cells_stay_text() -> None:
     found = read_by_rule("fee of O'Neil {x}", table, "fees.csv")
     assert found
     assert "'O''Neil {x}'" in found.sql
+
+
+def test_what_is_open_is_not_paid() -> None:
+    rows = [["Bill", "Sum", "Paid"], ["A-1", "4", "yes"], ["A-2", "9", "no"], ["A-3", "1", "no"]]
+    table = first_table(written((None, rows)))
+    for question in ("Which bills are open?", "Open bills"):
+        found = read_by_rule(question, table, "bills.csv")
+        assert found, question
+        assert found.conditions == ("Paid = no",)
