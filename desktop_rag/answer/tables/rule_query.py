@@ -389,8 +389,9 @@ class _Reading:
         is_told = (
             self.named or self.names_rows or not times.issuperset(n for n, *_ in self.conditions)
         )
-        if self.unread and not is_told:
-            return False  # any table may have rows of a year
+        is_every = bool(self.counts) and not (self.is_number or self.conditions or self.used)
+        if self.unread and (is_every or not is_told):
+            return False  # any table may have rows of a year, and "all overdue ones" are not all
         if self.is_number or self.used - {"who", "when"}:
             # One more may be what the rows are called.
             return len(self.unread) <= len(read) + (self.is_number and bool(self.conditions))

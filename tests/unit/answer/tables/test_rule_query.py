@@ -81,6 +81,7 @@ def test_conditions_are_told_in_words(loans: SheetTable) -> None:
         "In which month did the heating break most often?",
         "How much is a ticket?",
         "How many people visited in 2025?",
+        "List all broken items",
     ],
 )
 def test_a_question_about_something_else_is_none(question: str, loans: SheetTable) -> None:
