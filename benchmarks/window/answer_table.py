@@ -99,7 +99,7 @@ def measure(matrix: AnswerMatrix) -> list[Tick]:
     view = MatrixView(theme, model)
     view.resize(QSize(1100, 700))
     view.show()
-    model.show(matrix, AnswerFilter.ALL, "")
+    model.show_matrix(matrix, AnswerFilter.ALL, "")
     settle(0.5)
     found: list[Tick] = []
     for _ in range(_ROUNDS):
@@ -145,7 +145,7 @@ def _filters(model: object, matrix: AnswerMatrix) -> Callable[[], None]:
 
     def act() -> None:
         for chosen in (*AnswerFilter, AnswerFilter.ALL):
-            model.show(matrix, chosen, "")
+            model.show_matrix(matrix, chosen, "")
             settle(0.05)
 
     return act

@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -15,17 +13,15 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QPainter, QResizeEvent, QShowEvent
+from PySide6.QtGui import QPainter, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
-    QHeaderView,
     QListWidgetItem,
     QMenu,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QTableView,
     QWidget,
 )
 
@@ -57,7 +53,7 @@ from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_tooltip
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.form_fields import DropDown
-from desktop_rag.ui.widgets.item_list import ItemList
+from desktop_rag.ui.widgets.item_list import Column, ItemList, RowsModel, RowTable
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 # The runs that somebody wants to compare first.
@@ -135,86 +131,53 @@ def _details(scores: RunScores) -> str:
     return "\n".join(part for part in parts if part)
 
 
-Index = QModelIndex | QPersistentModelIndex
-NO_INDEX = QModelIndex()
-CELL_ROLE = Qt.ItemDataRole.UserRole
 _EMPTY = AnswerMatrix((), ())
 
 
-class MatrixModel(QAbstractTableModel):
+class MatrixModel(RowsModel[MatrixRow]):
     """A row for each question; the first column is the question, the others are runs."""
 
     def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._matrix = _EMPTY
-        self._rows: list[MatrixRow] = []
-
-    @property
-    def matrix(self) -> AnswerMatrix:
-        """All of it, whatever the filter."""
-        return self._matrix
+        super().__init__((), parent)
+        self.matrix = _EMPTY
+        # The runs and questions that are shown.
+        self._ids: tuple[list[str], list[str]] = ([], [])
 
     @property
     def rows(self) -> Sequence[MatrixRow]:
         """The questions that pass the filter."""
         return self._rows
 
-    def show(self, matrix: AnswerMatrix, chosen: AnswerFilter, tag: str) -> None:
+    def show_matrix(self, matrix: AnswerMatrix, chosen: AnswerFilter, tag: str) -> None:
         """Show what passes the filter; where only cells changed, the view stays where it is."""
         rows = matrix.shown(chosen, tag)
-        is_same = matrix.runs and [run.run_id for run in matrix.runs] == [
-            run.run_id for run in self._matrix.runs
-        ]
-        ids = [row.question.question_id for row in rows]
-        if is_same and ids == [row.question.question_id for row in self._rows]:
-            self._matrix, self._rows = matrix, rows
-            last = self.index(max(0, len(rows) - 1), self.columnCount() - 1)
-            self.dataChanged.emit(self.index(0, 0), last)
-            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, self.columnCount() - 1)
+        ids = [run.run_id for run in matrix.runs], [row.question.question_id for row in rows]
+        is_same, self._ids = bool(rows) and ids == self._ids, ids
+        self.matrix = matrix
+        question = Column[MatrixRow](tr("Question"), lambda row: one_line(row.question.text))
+        self.columns = [question, *(_column(n, name) for n, name in enumerate(matrix.names))]
+        if not is_same:
+            self.show(rows)
             return
-        self.beginResetModel()
-        self._matrix, self._rows = matrix, rows
-        self.endResetModel()
-
-    def row_at(self, index: Index) -> MatrixRow | None:
-        """The question in a row."""
-        return self._rows[index.row()] if index.isValid() else None
-
-    def cell_at(self, index: Index) -> MatrixCell | None:
-        """The answer in a cell; None for the question itself and where there is none."""
-        row = self.row_at(index)
-        at = index.column() - 1
-        return row.cells[at] if row and 0 <= at < len(row.cells) else None
-
-    def rowCount(self, parent: Index = NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: Index = NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(self._matrix.runs) + 1
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        if orientation != Qt.Orientation.Horizontal or role != Qt.ItemDataRole.DisplayRole:
-            return None
-        if section == 0:
-            return tr("Question")
-        return one_line(self._matrix.names[section - 1])
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        row = self.row_at(index)
-        if row is None:
-            return None
-        cell = self.cell_at(index)
-        if role == CELL_ROLE:
-            return cell
-        if role == Qt.ItemDataRole.DisplayRole:
-            return one_line(row.question.text) if index.column() == 0 else cell and cell.text
-        if role == Qt.ItemDataRole.AccessibleTextRole and cell:
-            return f"{cell.text} {cell.foot}"
-        return None
+        self._rows = rows
+        last = self.index(max(0, len(rows) - 1), self.columnCount() - 1)
+        self.dataChanged.emit(self.index(0, 0), last)
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, self.columnCount() - 1)
 
 
+def _column(at: int, name: str) -> Column[MatrixRow]:
+    """The answers of a run, and what is read out of them."""
+
+    def text(row: MatrixRow) -> str:
+        return cell.text if (cell := row.cells[at]) else ""
+
+    def spoken(row: MatrixRow) -> str:
+        return f"{cell.text} {cell.foot}" if (cell := row.cells[at]) else ""
+
+    return Column(one_line(name), text, spoken=spoken)
+
+
+Index = QModelIndex | QPersistentModelIndex
 _LINES = 3
 _PADDING_PX = 8
 _STRIPE_PX = 4
@@ -239,12 +202,12 @@ class AnswerDelegate(QStyledItemDelegate):
         painter.drawLine(option.rect.bottomLeft(), option.rect.bottomRight())
         painter.drawLine(option.rect.topRight(), option.rect.bottomRight())
         area = option.rect.adjusted(_PADDING_PX, _PADDING_PX, -_PADDING_PX, -_PADDING_PX)
-        cell: MatrixCell | None = index.data(CELL_ROLE)
-        if cell:
-            self._paint_cell(painter, option, area, cell)
-        elif index.column() == 0:
+        row: MatrixRow = index.data(RowsModel.RowRole)
+        if index.column() == 0:
             painter.setPen(self._theme.colour("text"))
             painter.drawText(area, _WRAPPED, index.data())
+        elif cell := row.cells[index.column() - 1]:
+            self._paint_cell(painter, option, area, cell)
         painter.restore()
 
     def _paint_cell(
@@ -267,36 +230,26 @@ class AnswerDelegate(QStyledItemDelegate):
         painter.drawText(foot, Qt.AlignmentFlag.AlignRight, score)
 
 
-class MatrixView(QTableView):
+class MatrixView(RowTable):
     """The table of questions and runs. `opened` carries the row whose answers are to be shown."""
 
     opened = Signal(int)
 
     def __init__(self, theme: Theme, model: MatrixModel) -> None:
-        super().__init__()
-        self.setModel(model)
+        super().__init__(theme, model)
         self.setItemDelegate(AnswerDelegate(theme, self))
         self.setAccessibleName(tr("Questions and answers"))
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setShowGrid(False)
-        self.setTabKeyNavigation(False)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        rows = self.verticalHeader()
-        rows.hide()
-        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        line = self.fontMetrics().height()
-        rows.setDefaultSectionSize((_LINES + 1) * line + 3 * _PADDING_PX)
-        model.modelReset.connect(self._fit)
+        model.modelReset.connect(self._fit_columns)
         self.activated.connect(self._on_activated)
-        theme.changed.connect(self.viewport().update)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
+    def _fit_rows(self) -> None:
+        height = (_LINES + 1) * self.fontMetrics().height() + 3 * _PADDING_PX
+        self.verticalHeader().setDefaultSectionSize(height)
 
     @Slot()
-    def _fit(self) -> None:
+    def _fit_columns(self) -> None:
         count = self.model().columnCount()
         share = self.viewport().width() // max(1, count)
         for column in range(count):
@@ -569,7 +522,7 @@ class ExperimentsPage(QWidget):
     @Slot()
     def _show_matrix(self) -> None:
         chosen = AnswerFilter(self._filter.currentData())
-        self._model.show(self._shown.matrix, chosen, self._tag.currentData() or "")
+        self._model.show_matrix(self._shown.matrix, chosen, self._tag.currentData() or "")
 
     @Slot(str)
     def _say(self, words: str) -> None:
