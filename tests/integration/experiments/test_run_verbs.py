@@ -74,7 +74,7 @@ def test_runs_are_compared_in_plain_words_and_reported(ready: Path) -> None:
     stored = run_json("runs")
     assert {(kept["kind"], kept["set"]) for kept in stored} == {("questions", "lamps")}
     assert {kept["name"] for kept in stored} == {"wrong", "right"}
-    assert "state done, questions 8, answered 8" in run("runs").stdout
+    assert "lamps: wrong: done, 8 of 8 answered, score 0" in run("runs").stdout
     page = ready / "report.html"
     for file in (page, ready / "raw.csv", ready / "raw.jsonl"):
         assert run("report", "lamps", str(file)).returncode == 0

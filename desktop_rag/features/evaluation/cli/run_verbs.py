@@ -62,6 +62,7 @@ _WORST = 10
 ID_CHARS = 8
 # The cost of indexing, told once for all modes.
 INDEX_KEYS = ("index_seconds", "words_seconds", "passages", "index_bytes")
+_TOLD_ONCE = ("mode", *INDEX_KEYS)
 
 
 def add_runs(add: Add) -> None:
@@ -212,12 +213,19 @@ def _wait_for(experiments: Experiments, run_ids: Sequence[str]) -> None:
 def _state(experiments: Experiments, set_id: str, run_ids: Sequence[str]) -> Row:
     results = experiments.results(set_id)
     runs = [scores for scores in results.runs if scores.run.run_id in run_ids]
-    rows = [
-        {**asdict(summary(each)), "error": each.run.error_title, "hint": each.run.error_hint}
-        for each in runs
-    ]
     compared = compared_with_first(runs, results.judgements)
+    rows = [_row(results, scores) for scores in runs]
     return {"runs": rows, "comparisons": [each.to_json() for each in compared]}
+
+
+def _row(results: SetResults, scores: RunScores) -> Row:
+    """A run without its answers."""
+    run = scores.run
+    return {
+        **asdict(summary(scores)), "kind": run.kind, "set": results.question_set.name,
+        "created_at": run.made_at, "version": run.app_version, "settings": dict(run.settings),
+        "figures": dict(run.figures), "error": run.error_title, "hint": run.error_hint,
+    }  # fmt: skip
 
 
 def _lines(done: Row) -> list[str]:
@@ -232,12 +240,13 @@ def _run_line(run: Row) -> str:
         "backed by sources": run["supported"], "cited": run["cited"], "tokens": run["tokens"],
         "cost": run["cost"], "failed": run["failed"] or None,
     }  # fmt: skip
-    figures = ", ".join(f"{key} {value}" for key, value in known.items() if value is not None)
+    known |= {key: value for key, value in run["figures"].items() if key not in _TOLD_ONCE}
+    figures = [f"{key} {value}" for key, value in known.items() if value is not None]
     answered = f"{run['answered']} of {run['questions']} answered"
     error = f" ({run['error']} {run['hint']})" if run["error"] else ""
-    return (
-        f"{run['run_id'][:ID_CHARS]}  {run['name']}: {run['state']}, {answered}, {figures}{error}"
-    )
+    made = time.strftime("%Y-%m-%d %H:%M", time.localtime(run["created_at"]))
+    name = f"{run['run_id'][:ID_CHARS]}  {made}  {run['set']}: {run['name']}"
+    return f"{name}: {', '.join([run['state'], answered, *figures])}{error}"
 
 
 # --- compare and report ------------------------------------------------------------------------
@@ -287,47 +296,29 @@ def listed_runs(experiments: Experiments, beginning: str = "") -> list[Row]:
     With the beginning of an id only that one, with its answers; AppError unless exactly one is
     meant.
     """
-    sets = {each.set_id: each for each in experiments.sets()}
-    runs = [run for run in experiments.store.all(Run) if run.run_id.startswith(beginning)]
-    if beginning and len(runs) != 1:
-        title = f"{'More than one' if runs else 'No'} run begins with {beginning}."
+    every = [experiments.results(each.set_id) for each in experiments.sets()]
+    found = [
+        (_row(results, scores), scores)
+        for results in every
+        for scores in results.runs
+        if scores.run.run_id.startswith(beginning)
+    ]
+    if beginning and len(found) != 1:
+        title = f"{'More than one' if found else 'No'} run begins with {beginning}."
         raise AppError(title, "List them: desktop-rag eval runs")
-    runs.sort(key=lambda run: -run.made_at)
-    return [_listed(experiments, run, sets[run.set_id], is_whole=bool(beginning)) for run in runs]
-
-
-def _listed(
-    experiments: Experiments, run: Run, question_set: QuestionSet, *, is_whole: bool
-) -> Row:
-    row: Row = {
-        "run_id": run.run_id, "kind": run.kind, "set": question_set.name, "name": run.set_up.name,
-        "created_at": run.made_at, "version": run.app_version, "settings": dict(run.settings),
-        "figures": dict(run.figures),
-    }  # fmt: skip
-    if is_whole or not question_set.is_measured:
-        [scores] = (
-            each for each in experiments.results(run.set_id).runs if each.run.run_id == run.run_id
-        )
-        if not question_set.is_measured:
-            row["figures"] |= asdict(summary(scores))
-        if is_whole:
-            measured = [each for answer in scores.answers.values() for each in answer.rows]
-            row["answers"] = measured or raw_rows(scores)
-    return row
+    if beginning:
+        [(row, scores)] = found
+        measured = [each for answer in scores.answers.values() for each in answer.rows]
+        row["answers"] = measured or raw_rows(scores)
+    return sorted((row for row, _ in found), key=lambda row: -row["created_at"])
 
 
 def _listed_lines(found: list[Row]) -> list[str]:
-    if not found:
-        return ["No runs yet. Make one with: desktop-rag eval run SET"]
     lines: list[str] = []
     for run in found:
-        made = time.strftime("%Y-%m-%d %H:%M", time.localtime(run["created_at"]))
-        lines.append(f"{run['run_id'][:ID_CHARS]}  {made}  {run['set']}: {run['name']}")
-        left_out = ("mode", "name", "run_id", *INDEX_KEYS)
-        known = [(k, v) for k, v in run["figures"].items() if k not in left_out and v is not None]
-        lines.append(f"    {', '.join(f'{key} {value}' for key, value in known)}")
-        lines += [json.dumps(row, ensure_ascii=False) for row in run.get("answers", [])]
-    return lines
+        answers = (json.dumps(row, ensure_ascii=False) for row in run.get("answers", []))
+        lines += [_run_line(run), *answers]
+    return lines or ["No runs yet. Make one with: desktop-rag eval run SET"]
 
 
 def _keep(arguments: argparse.Namespace) -> int:

@@ -503,6 +503,8 @@ class ExperimentsPage(QWidget):
         results, chosen = self._shown.results, [run.run_id for run in self._chosen_runs]
         if results is None:
             return ""
+        if results.question_set.is_measured and not results.runs:
+            return ""
         if not results.question_set.questions and not results.runs:
             return tr("This set has no questions yet. “Edit…” and “Add questions” give it some.")
         if not results.runs:
