@@ -23,7 +23,7 @@ _SENTENCE_END = re.compile(
 _ENDED = re.compile(r"""[.!?…。！？](?:\s?\[\d{1,4}\]|["'”’»)\]」])*\s*$""")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Fig|vs|etc|e\.g|i\.e|cf|approx|Inc|Ltd|Co|Corp|Jr|Sr"
-    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec"
+    r"|Jan|Jän|Feb|Mar|Mrz|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Okt|Nov|Dec|Dez"
     r"|Str|Nr|Abs|bzw|ca|evtl|ggf|inkl|zzgl|vgl|Hr|Fr|Tel|Sra|Dra|pág)"
     r"|[a-zäöüß]str"
     # An ordinal number in German: "am 18. Juli", "im 2. Stock"; but "I am 18." is English.
@@ -31,6 +31,15 @@ _ABBREVIATION = re.compile(
 )
 # The number of an item or a heading: "2. Charges".
 _NUMBERED = re.compile(r"(?m)^[^\S\n]*\d{1,3}\.$")
+# The day or the month of a date: "4. März 2026", "4. 3. 2026".
+_DAY = re.compile(r"\b\d{1,2}\.$")
+_MONTH_NEXT = re.compile(
+    # Months that English writes alike are of a date where the year follows.
+    r"\s+(?:(?:Januar|Jänner|Februar|März|Mrz|Mai|Juni|Juli|Oktober|Okt|Dezember|Dez)\b"
+    r"|(?:\d{1,2}\.|(?:Jan|Feb|Apr|Jun|Jul|Aug|Sep|Nov)[a-z]*\.?)\s+(?:\d\d){1,2}\b)"
+)
+_MONTH = re.compile(r"\b\d{1,2}\.\s+\d{1,2}\.$")
+_YEAR_NEXT = re.compile(r"\s+(?:\d\d){1,2}\b")
 # The first half of "e. V." or "z. B.".
 _SINGLE_LETTER = re.compile(r"\b[a-zäöü]\.$")
 _NEXT_ABBREVIATED = re.compile(r"\s[^\W\d_]{1,3}\.")
@@ -69,8 +78,10 @@ def _is_abbreviation(text: str, start: int, end: int) -> bool:
     """True when the stop before `end` belongs to a word or number that follows `start`."""
     if _ABBREVIATION.search(text, start, end) or _NUMBERED.search(text, start, end):
         return True
-    is_letter = _SINGLE_LETTER.search(text, start, end)
-    return bool(is_letter and _NEXT_ABBREVIATED.match(text, end))
+    goes_on = (
+        (_DAY, _MONTH_NEXT), (_MONTH, _YEAR_NEXT), (_SINGLE_LETTER, _NEXT_ABBREVIATED)
+    )  # fmt: skip
+    return any(here.search(text, start, end) and then.match(text, end) for here, then in goes_on)
 
 
 def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:

@@ -24,6 +24,16 @@ def split(text: str) -> list[str]:
             "Das Fest ist am 18. Juli im Hof. Es regnet.",
             ["Das Fest ist am 18. Juli im Hof.", "Es regnet."],
         ),
+        (
+            "Wartung: 4. März 2026. Vorher: 3. Mrz. 25 und 2. 1. 2024. Nie am 5. Es ist 3. Alt.",
+            [
+                "Wartung: 4. März 2026.",
+                "Vorher: 3. Mrz. 25 und 2. 1. 2024.",
+                "Nie am 5. Es ist 3.",
+                "Alt.",
+            ],
+        ),
+        ("Wartung: 4. April 2026.", ["Wartung: 4. April 2026."]),
         ("Der Verein Sonne e. V. lädt ein. Kommt!", ["Der Verein Sonne e. V. lädt ein.", "Kommt!"]),
         ("I am 18. July is my month.", ["I am 18.", "July is my month."]),
         ("They came in 18. July was hot.", ["They came in 18.", "July was hot."]),
