@@ -167,6 +167,8 @@ class Chat:
         """Close the connections to endpoints. No answer may be under way."""
         self.models.close()
         self._conversations.close()
+        if self._conversations.are_in_memory:
+            self.history.purge_attachments()
 
     # --- questions -------------------------------------------------------------------------
 

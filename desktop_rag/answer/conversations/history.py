@@ -19,7 +19,7 @@ from desktop_rag.core.conversation import (
     Role,
     SourceRef,
 )
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, put_off
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.records import ConversationStore
 
@@ -141,6 +141,11 @@ class History:
     def restore(self, conversation_id: str) -> None:
         """Undo `delete`."""
         self._conversations.set_deleted(conversation_id, False)
+
+    def purge_attachments(self) -> None:
+        """At the end, remove what was attached to conversations that are not stored."""
+        with put_off("attachments are removed at the next start"):
+            self._attachments.purge(time.time())
 
     def purge_deleted(self) -> None:
         """At the start, remove deleted conversations, with attachments that no other one has."""

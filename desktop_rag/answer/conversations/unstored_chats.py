@@ -44,6 +44,9 @@ class _ChatsInMemory:
     def __contains__(self, conversation_id: str) -> bool:
         return conversation_id in self._chats
 
+    def __len__(self) -> int:
+        return len(self._chats)
+
     def add(self, title: str, collection_id: str, assistant_id: str) -> Conversation:
         made = Conversation(
             uuid.uuid4().hex, title, collection_id, time(),
@@ -237,6 +240,11 @@ class UnstoredChats:
         if conversation_id not in self._in_memory:
             self.store_waiting()
         return self._home(conversation_id)
+
+    @property
+    def are_in_memory(self) -> bool:
+        """True once a conversation was begun that is never stored."""
+        return bool(self._in_memory)
 
     def is_in_memory(self, conversation_id: str) -> bool:
         """True for a conversation that is never stored."""

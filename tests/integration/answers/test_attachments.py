@@ -20,7 +20,7 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import ModelProfile
-from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.core.settings import AnswerSettings, EndpointSettings, Settings
 from tests.asking import answer_of, ask
 from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer
@@ -85,6 +85,21 @@ def test_only_its_own_chat_finds_it(library: Services, tmp_path: Path) -> None:
     other = ask(library, "How many pounds does the tenant pay?")
     assert "840" not in other.text
     assert ask(library, "How many pounds does the tenant pay?", attached).sources
+
+
+def test_of_a_chat_that_is_not_stored_it_is_gone_with_the_app(
+    library: Services, tmp_path: Path
+) -> None:
+    kept = lease(library, tmp_path)
+    ask(library, "How many pounds does the tenant pay?", kept)
+    library.chat.apply(replace(Settings(), answers=AnswerSettings(stores_chats=False)))
+    other = tmp_path / "other.txt"
+    other.write_text("The owner pays 12 pounds.")
+    unstored = attach(library, other)
+    assert "12" in ask(library, "How many pounds does the owner pay?", unstored).text
+    library.chat.close()
+    assert library.library.documents.get(unstored.document_id) is None
+    assert library.library.documents.get(kept.document_id)
 
 
 def test_its_whole_text_goes_first_and_in_order(
