@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 _OnBug = Callable[[type[BaseException], BaseException | None, TracebackType | None], None]
 
-_DEMO_S = 120.0
+_DEMO_S, _MEANING_S = 120.0, 20.0
 _DRAWN_MS = 100
 _SWITCH_S = 0.001
 # A window that is busy for longer does what it was asked later.
@@ -172,7 +172,7 @@ class WindowApp:
         self.bridge.run(self.window, self.services.idle_memory.prepare)
 
     def start_demo(self) -> None:
-        """Add the demo library and ask its first question once its words are searchable.
+        """Add the demo library and ask its first question once it is searchable, also by meaning.
 
         A chat that began with it is opened instead.
         """
@@ -183,6 +183,8 @@ class WindowApp:
             known = self.services.chat.history.begun_with(question)
             if known is None:
                 library.indexing.wait_until_searchable(_DEMO_S)
+                # Else the answer says for ever what was not ready.
+                library.indexing.wait_until_idle(_MEANING_S)
             return question, known
 
         def show(prepared: tuple[str, Conversation | None]) -> None:

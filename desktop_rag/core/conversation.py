@@ -116,6 +116,11 @@ class SourceRef:
         return bool(self.document_id)
 
     @property
+    def passage(self) -> tuple[object, ...]:
+        """What it shares with a source that quotes the same passage for another sentence."""
+        return self.document_id, self.path, self.part, self.anchor, self.text, self.query
+
+    @property
     def where(self) -> str:
         """The title, the place in the document, and its path or address, on one line."""
         parts = (self.title, self.part, self.anchor.label(), self.url or self.path)

@@ -22,12 +22,6 @@ class SyntaxExample:
     written: str
     meaning: str
 
-    @property
-    def beginning(self) -> str:
-        """The fixed start of the example: `file:`, `-`, a quotation mark."""
-        name, colon, _ = self.written.partition(":")
-        return name + colon if colon else self.written[0]
-
 
 SEARCH_SYNTAX = (
     SyntaxExample('"exact words"', tr("only passages with these words in this order")),

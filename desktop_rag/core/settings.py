@@ -46,7 +46,11 @@ class EndpointSettings:
         30.0,
         marked("Timeout"),
         words=marked("slow model, waits, takes too long, seconds"),
-        about=marked("The longest wait for a response. Large models on small computers need more."),
+        about=marked(
+            "The longest silence while an answer is made, nine times that on this computer and"
+            " network: models there read long prompts without a word. Small tasks beside answers"
+            " have less."
+        ),
         unit=marked(" seconds"),
         least=1,
         most=3600,
@@ -308,7 +312,10 @@ class AnswerSettings:
         default=True,
         name=marked("Check each sentence against the sources"),
         label=marked("Checks"),
-        words=marked("verify, proof, badges, fact check, citations, correct, trust"),
+        words=marked(
+            "verify, proof, badges, fact check, citations, correct, trust, hallucination, wrong"
+            " answers, made up, unproven"
+        ),
         about=marked(
             "Each sentence gets a badge. The check runs on this computer and compares words and"
             " numbers: it is a hint, not a proof."
@@ -329,15 +336,6 @@ class AnswerSettings:
             ModelCheck.ALWAYS: marked("Always"),
             ModelCheck.NEVER: marked("Never"),
         },
-    )
-    hides_unsupported: bool = setting(
-        default=False,
-        name=marked("Hide unsupported answers"),
-        words=marked("hallucination, wrong answers, made up, unproven"),
-        about=marked(
-            "Hides an answer if your documents support none of its sentences. You can still show"
-            " it."
-        ),
     )
     suggests_questions: bool = setting(
         default=True,

@@ -384,6 +384,26 @@ Jede passende Datei kostet eine Anfrage an {model}. Sie können jederzeit anhalt
         <translation>, {cost:.2g} nach den bekannten Preisen</translation>
     </message>
     <message>
+        <source>Markdown (*.md)</source>
+        <translation>Markdown (*.md)</translation>
+    </message>
+    <message>
+        <source>PDF (*.pdf)</source>
+        <translation>PDF (*.pdf)</translation>
+    </message>
+    <message>
+        <source>Word and LibreOffice (*.odt)</source>
+        <translation>Word und LibreOffice (*.odt)</translation>
+    </message>
+    <message>
+        <source>Web page (*.html)</source>
+        <translation>Webseite (*.html)</translation>
+    </message>
+    <message>
+        <source>To import it again (*.json)</source>
+        <translation>Zum erneuten Importieren (*.json)</translation>
+    </message>
+    <message>
         <source>Exactly what the app sent for this answer. It is kept in memory until the app closes, and written nowhere.</source>
         <translation>Genau das hat die App für diese Antwort gesendet. Es bleibt im Arbeitsspeicher, bis die App geschlossen wird, und wird nirgends gespeichert.</translation>
     </message>
@@ -716,10 +736,6 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
         <translation>Wird gelesen…</translation>
     </message>
     <message>
-        <source>Answers can be wrong. Press a number to read the source, or a mark to see the check.</source>
-        <translation>Antworten können falsch sein. Drücken Sie auf eine Zahl, um die Quelle zu lesen, oder auf ein Zeichen, um die Prüfung zu sehen.</translation>
-    </message>
-    <message>
         <source>Answers can be wrong. Press a number to read the source.</source>
         <translation>Antworten können falsch sein. Drücken Sie auf eine Zahl, um die Quelle zu lesen.</translation>
     </message>
@@ -738,10 +754,6 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
     <message>
         <source>Will be sent when the files are ready</source>
         <translation>Wird gesendet, sobald die Dateien bereit sind</translation>
-    </message>
-    <message>
-        <source>only this file, folder or collection</source>
-        <translation>nur diese Datei, dieser Ordner oder diese Sammlung</translation>
     </message>
     <message>
         <source>Send</source>
@@ -798,10 +810,6 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
     <message>
         <source>Folder of the program</source>
         <translation>Ordner des Programms</translation>
-    </message>
-    <message>
-        <source>Search operators</source>
-        <translation>Suchoperatoren</translation>
     </message>
     <message>
         <source>All documents</source>
@@ -1102,6 +1110,18 @@ Die vollständige Adresse lautet:
         <translation>Quelle {n} kopieren</translation>
     </message>
     <message>
+        <source>Cited · {count}</source>
+        <translation>Zitiert · {count}</translation>
+    </message>
+    <message>
+        <source>Also found · {count}</source>
+        <translation>Auch gefunden · {count}</translation>
+    </message>
+    <message>
+        <source>Nearest, but probably not about it</source>
+        <translation>Am nächsten, aber wohl nicht dazu</translation>
+    </message>
+    <message>
         <source>Copied</source>
         <translation>Kopiert</translation>
     </message>
@@ -1120,14 +1140,6 @@ Die vollständige Adresse lautet:
     <message>
         <source>Close sources</source>
         <translation>Quellen schließen</translation>
-    </message>
-    <message>
-        <source>Cited</source>
-        <translation>Zitiert</translation>
-    </message>
-    <message>
-        <source>Also found</source>
-        <translation>Auch gefunden</translation>
     </message>
     <message>
         <source>Nearest passages</source>
@@ -1328,6 +1340,14 @@ Die vollständige Adresse lautet:
     <message>
         <source>never</source>
         <translation>nie</translation>
+    </message>
+    <message>
+        <source>Your answers</source>
+        <translation>Ihre Antworten</translation>
+    </message>
+    <message>
+        <source>Demo</source>
+        <translation>Demo</translation>
     </message>
     <message>
         <source>{name} (shared)</source>
@@ -2732,6 +2752,10 @@ Die vollständige Adresse lautet:
         <translation>Eine Quelle ist eine Textstelle. Aus einer Datei können mehrere stammen.</translation>
     </message>
     <message>
+        <source>Write your own answer, which later ones can cite</source>
+        <translation>Eine eigene Antwort schreiben, die spätere zitieren können</translation>
+    </message>
+    <message>
         <source>Regenerate answer</source>
         <translation>Antwort neu erstellen</translation>
     </message>
@@ -2938,14 +2962,6 @@ Die vollständige Adresse lautet:
     <message>
         <source>Ask next</source>
         <translation>Als Nächstes fragen</translation>
-    </message>
-    <message>
-        <source>Answer hidden: your documents do not support any of it.</source>
-        <translation>Antwort ausgeblendet: Ihre Dokumente belegen nichts davon.</translation>
-    </message>
-    <message>
-        <source>Show anyway</source>
-        <translation>Trotzdem anzeigen</translation>
     </message>
     <message>
         <source>Reading file {value:,} of {total:,}</source>
@@ -3260,8 +3276,8 @@ Die vollständige Adresse lautet:
         <translation>Ein Modell schreibt Antworten aus Ihren Dokumenten. Wählen Sie, wo es läuft; das lässt sich ändern.</translation>
     </message>
     <message>
-        <source>This installation can&apos;t run models by itself. Install it with the extra “local-model”, or use one of the ways below.</source>
-        <translation>Diese Installation kann selbst keine Modelle ausführen. Installieren Sie sie mit dem Zusatz „local-model“ oder nehmen Sie einen der Wege unten.</translation>
+        <source>This installation can&apos;t run models by itself. Use one of the ways below, or add what it needs:</source>
+        <translation>Diese Installation kann selbst keine Modelle ausführen. Nutzen Sie einen der Wege unten, oder ergänzen Sie, was fehlt:</translation>
     </message>
     <message>
         <source>Looking at the usual addresses…</source>
@@ -3290,6 +3306,18 @@ Die vollständige Adresse lautet:
     <message>
         <source>Choose in Settings…</source>
         <translation>In den Einstellungen wählen…</translation>
+    </message>
+    <message>
+        <source>{name}: {size} from {host}, about {minutes} min at 100 Mbit/s, licence: {licence}. It is kept in {folder}.</source>
+        <translation>{name}: {size} von {host}, etwa {minutes} min bei 100 Mbit/s, Lizenz: {licence}. Es liegt in {folder}.</translation>
+    </message>
+    <message>
+        <source>Here already, under “All models…”: {names}.</source>
+        <translation>Schon hier, unter „Alle Modelle…“: {names}.</translation>
+    </message>
+    <message>
+        <source>Model files of {programs} can be used without it: “All models…” above.</source>
+        <translation>Modelldateien von {programs} lassen sich auch ohne das Programm nutzen: „Alle Modelle…“ oben.</translation>
     </message>
     <message>
         <source>A model this small makes things up: it adds to excerpts only what they back.</source>
@@ -3376,20 +3404,12 @@ Die Datei bleibt.</translation>
         <translation>liest {count} Tokens</translation>
     </message>
     <message>
-        <source>found in {program}</source>
-        <translation>gefunden in {program}</translation>
-    </message>
-    <message>
         <source>too large for the memory that is free</source>
         <translation>zu groß für den freien Arbeitsspeicher</translation>
     </message>
     <message>
         <source>writes {count:.0f} tokens a second on {device}</source>
         <translation>schreibt {count:.0f} Tokens je Sekunde auf {device}</translation>
-    </message>
-    <message>
-        <source>about {size:.1f} GB</source>
-        <translation>etwa {size:.1f} GB</translation>
     </message>
     <message>
         <source>for {size:.0f} GB of memory</source>
@@ -3402,6 +3422,14 @@ Die Datei bleibt.</translation>
     <message>
         <source>makes things up</source>
         <translation>erfindet Dinge</translation>
+    </message>
+    <message>
+        <source>kept by {program}, which also removes it</source>
+        <translation>gehört {program} und wird dort entfernt</translation>
+    </message>
+    <message>
+        <source>about {size}</source>
+        <translation>etwa {size}</translation>
     </message>
     <message>
         <source>{names} and about {count} more</source>
@@ -3438,10 +3466,6 @@ Die Datei bleibt.</translation>
     <message>
         <source>An online service</source>
         <translation>Ein Online-Dienst</translation>
-    </message>
-    <message>
-        <source>{name}: {size:.1f} GB from {host}, about {minutes} min at 100 Mbit/s, licence: {licence}. It is kept in {folder}.</source>
-        <translation>{name}: {size:.1f} GB von {host}, etwa {minutes} min bei 100 Mbit/s, Lizenz: {licence}. Es liegt in {folder}.</translation>
     </message>
     <message>
         <source>Choose a model file</source>
@@ -3576,8 +3600,8 @@ Die Datei bleibt.</translation>
         <translation>langsames Modell, wartet, dauert zu lange, Sekunden</translation>
     </message>
     <message>
-        <source>The longest wait for a response. Large models on small computers need more.</source>
-        <translation>Die längste Wartezeit auf eine Antwort. Große Modelle auf kleinen Computern brauchen mehr.</translation>
+        <source>The longest silence while an answer is made, nine times that on this computer and network: models there read long prompts without a word. Small tasks beside answers have less.</source>
+        <translation>So lange darf der Endpunkt während einer Antwort schweigen, auf diesem Computer und im eigenen Netz neunmal so lange: Dort lesen Modelle lange Prompts ohne ein Wort. Kleine Aufgaben neben Antworten haben weniger Zeit.</translation>
     </message>
     <message>
         <source>title, rename the endpoint</source>
@@ -3808,8 +3832,8 @@ Die Datei bleibt.</translation>
         <translation>Prüfungen</translation>
     </message>
     <message>
-        <source>verify, proof, badges, fact check, citations, correct, trust</source>
-        <translation>prüfen, Beleg, Abzeichen, Faktencheck, Zitate, richtig, Vertrauen</translation>
+        <source>verify, proof, badges, fact check, citations, correct, trust, hallucination, wrong answers, made up, unproven</source>
+        <translation>prüfen, Beleg, Abzeichen, Faktencheck, Zitate, richtig, Vertrauen, Halluzination, falsche Antworten, erfunden, unbelegt</translation>
     </message>
     <message>
         <source>Each sentence gets a badge. The check runs on this computer and compares words and numbers: it is a hint, not a proof.</source>
@@ -3838,18 +3862,6 @@ Die Datei bleibt.</translation>
     <message>
         <source>Always</source>
         <translation>Immer</translation>
-    </message>
-    <message>
-        <source>Hide unsupported answers</source>
-        <translation>Unbelegte Antworten ausblenden</translation>
-    </message>
-    <message>
-        <source>hallucination, wrong answers, made up, unproven</source>
-        <translation>Halluzination, falsche Antworten, erfunden, unbelegt</translation>
-    </message>
-    <message>
-        <source>Hides an answer if your documents support none of its sentences. You can still show it.</source>
-        <translation>Blendet eine Antwort aus, wenn Ihre Dokumente keinen ihrer Sätze belegen. Sie können sie trotzdem anzeigen.</translation>
     </message>
     <message>
         <source>Suggest follow-up questions</source>
@@ -6124,10 +6136,6 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>In der Bibliothek: über Ordner › Optionen… eines Ordners oder über „Ausschließen“ im Menü einer Datei.</translation>
     </message>
     <message>
-        <source>Not installed. In a terminal: pipx install &apos;desktop-rag[ocr]&apos;. Then start the app again.</source>
-        <translation>Nicht installiert. In einem Terminal: pipx install &apos;desktop-rag[ocr]&apos;. Danach starten Sie die App neu.</translation>
-    </message>
-    <message>
         <source>Files and pictures</source>
         <translation>Dateien und Bilder</translation>
     </message>
@@ -6138,6 +6146,10 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
     <message>
         <source>exclude, ignore, skip, hide, patterns, gitignore, hidden files, subfolder</source>
         <translation>ausschließen, ignorieren, überspringen, ausblenden, Muster, gitignore, versteckte Dateien, Unterordner</translation>
+    </message>
+    <message>
+        <source>Not installed. Start the app again after this:</source>
+        <translation>Nicht installiert. Starten Sie die App danach neu:</translation>
     </message>
     <message>
         <source>vectors, embeddings, meaning, ONNX, language of documents</source>
@@ -6420,10 +6432,6 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>desktop-rag öffnen</translation>
     </message>
     <message>
-        <source>Last chats</source>
-        <translation>Letzte Chats</translation>
-    </message>
-    <message>
         <source>{count_of} offline</source>
         <translation>{count_of} nicht erreichbar</translation>
     </message>
@@ -6446,10 +6454,6 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
     <message>
         <source>Pause indexing for an hour</source>
         <translation>Indizierung für eine Stunde pausieren</translation>
-    </message>
-    <message>
-        <source>Read pictures</source>
-        <translation>Bilder lesen</translation>
     </message>
     <message>
         <source>Show what failed ({count:,})</source>
@@ -8424,6 +8428,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Das Token des Benutzers ist nicht gültig.</translation>
     </message>
     <message>
+        <source>This package can&apos;t be extended. In the source folder: pipx install &apos;.[{extra}]&apos;</source>
+        <translation>Dieses Paket lässt sich nicht erweitern. Im Quellordner: pipx install &apos;.[{extra}]&apos;</translation>
+    </message>
+    <message>
         <source>To have them read, install the extra “ocr”: Settings › Documents says how.</source>
         <translation>Damit sie gelesen werden, installieren Sie die Erweiterung „ocr“: Einstellungen › Dokumente sagt, wie.</translation>
     </message>
@@ -10138,6 +10146,10 @@ Was kostet der Eintritt?</translation>
         <translation>Importieren Sie die Sicherung noch einmal, um es zu vervollständigen.</translation>
     </message>
     <message>
+        <source>In a terminal: {installer} {quote}</source>
+        <translation>In einem Terminal: {installer} {quote}</translation>
+    </message>
+    <message>
         <source>Indexing is paused until you resume it.</source>
         <translation>Das Indizieren ruht, bis Sie es fortsetzen.</translation>
     </message>
@@ -10152,14 +10164,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Input/output error</source>
         <translation>Ein-/Ausgabefehler</translation>
-    </message>
-    <message>
-        <source>Install it with: pip install &apos;desktop-rag[local-model]&apos;</source>
-        <translation>Installieren Sie ihn mit: pip install &apos;desktop-rag[local-model]&apos;</translation>
-    </message>
-    <message>
-        <source>Install it with: pip install &apos;desktop-rag[team]&apos;</source>
-        <translation>Installieren Sie es mit: pip install &apos;desktop-rag[team]&apos;</translation>
     </message>
     <message>
         <source>Install pgvector 0.8 or newer on the server, as Debian&apos;s package postgresql-18-pgvector does.</source>
@@ -12602,10 +12606,6 @@ Was kostet der Eintritt?</translation>
         <translation>Dieser Name ist nicht möglich.</translation>
     </message>
     <message>
-        <source>This package of the app comes without it. Install the app with: pipx install &apos;desktop-rag[team]&apos;</source>
-        <translation>Dieses Paket der App enthält es nicht. Installieren Sie die App mit: pipx install &apos;desktop-rag[team]&apos;</translation>
-    </message>
-    <message>
         <source>This part of the app runs no models.</source>
         <translation>Dieser Teil der App führt keine Modelle aus.</translation>
     </message>
@@ -13162,6 +13162,10 @@ Was kostet der Eintritt?</translation>
         <translation>topics.co</translation>
     </message>
     <message>
+        <source>uv pip install --python {python}</source>
+        <translation>uv pip install --python {python}</translation>
+    </message>
+    <message>
         <source>web page</source>
         <translation>Webseite</translation>
     </message>
@@ -13460,6 +13464,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{place} failed with status {status}.</source>
         <translation>{place} ist mit Status {status} gescheitert.</translation>
+    </message>
+    <message>
+        <source>{python} -m pip install</source>
+        <translation>{python} -m pip install</translation>
     </message>
     <message>
         <source>{read}; the server states {stated_tokens:,}.</source>

@@ -1,4 +1,5 @@
-"""Walks through the pages and dialogs of the app in German, and prints every text without room.
+"""Walks through the pages and dialogs of the app in German, and prints every text without room,
+and every one that is English.
 
 python -m tests.looks.german_walk HOME WIDTH HEIGHT
 
@@ -21,6 +22,7 @@ from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import AppearanceSettings, Settings
 from desktop_rag.ui.foundation.window_language import choose_language, translate_qt
 from tests.looks.cut_off import cut_off
+from tests.looks.left_english import left_english
 
 if TYPE_CHECKING:
     from desktop_rag.window_app import WindowApp
@@ -54,8 +56,11 @@ class Walk:
             QApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
 
     def look(self, place: str, root: QWidget | None = None) -> None:
-        """Print what is cut off, and stays so."""
+        """Print what is cut off, and stays so, and what is English."""
         self.settle()
+        english = set(left_english(root or self.window)) - self._said
+        self._said |= english
+        sys.stdout.writelines(f"{place}: {each}\n" for each in sorted(english))
         found = set(cut_off(root or self.window)) - self._said
         for _again in range(_LOOKS if found else 0):
             self.settle()

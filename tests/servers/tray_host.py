@@ -132,11 +132,6 @@ class TrayHost(BusService):
         """The words of the visible entries."""
         return [entry.label for entry in self.menu()]
 
-    def labels_below(self, label: str) -> list[str]:
-        """The words of the entries in the menu below the entry with these words."""
-        menu = next(entry for entry in self.menu() if entry.label == label)
-        return [entry.label for entry in menu.entries]
-
     def press(self, label: str) -> None:
         """The person presses the entry with these words, in the menu or in a menu below it."""
         entries = self.menu()

@@ -253,11 +253,15 @@ class FollowUps:
         self._finder = finder
         self._documents = documents
 
-    def to_begin_with(self) -> tuple[str, ...]:
-        """A question about a heading of each of up to three of the newest documents."""
+    def to_begin_with(self, language: str) -> tuple[str, ...]:
+        """A question about a heading of each of up to three of the newest documents.
+
+        In the language of this code, or of each document where the app has no words for one.
+        """
+        language = language if language in patterns() else ""
         chosen = _Chosen(())
         for document in self._documents.newest(_MOST_BEGUN):
-            new = (p for p in self._of_document(document, (), "") if chosen.is_new(p))
+            new = (p for p in self._of_document(document, (), language) if chosen.is_new(p))
             if proposal := next(new, None):
                 chosen.add(proposal)
             if len(chosen.questions) == _MOST_BY_PATTERN:
@@ -396,10 +400,10 @@ def _is_in(language: str, part: str) -> bool:
 
 
 def _language_of(answer: Message, asked: Sequence[str]) -> str:
-    """The language of an answer; of a table or a number, that of its question; else ""."""
-    return language_of(words(answer.text[:_LANGUAGE_CHARS])) or language_of(
-        words(asked[-1] if asked else "")
-    )
+    """The language of an answer; of excerpts, tables and numbers, that of the question; else ""."""
+    of_answer = language_of(words(answer.text[:_LANGUAGE_CHARS]))
+    of_question = language_of(words(asked[-1] if asked else ""))
+    return (of_answer or of_question) if answer.model else (of_question or of_answer)
 
 
 def _start_of(source: SourceRef) -> int:

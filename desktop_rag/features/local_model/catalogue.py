@@ -40,6 +40,11 @@ class OfferedModel:
     more_languages: int = 0
 
     @property
+    def size_bytes(self) -> int:
+        """About its size, until the host states it."""
+        return round(self.size_gb * _GB)
+
+    @property
     def makes_things_up(self) -> bool:
         """True for a model that is too small to be recommended."""
         return self.parameters_b < _LEAST_PARAMETERS_B

@@ -17,7 +17,6 @@ from desktop_rag.features.local_model.catalogue import OfferedModel, offered_mod
 log = logging.getLogger(__name__)
 
 _TOLD_EVERY_S = 0.5
-_GB = 1_000_000_000
 
 
 class DownloadState(StrEnum):
@@ -80,7 +79,7 @@ class Downloads:
         for model in offered_models():
             if model.name not in begun and (parts := self._parts(model)):
                 done = max(part.stat().st_size for part in parts)
-                total = max(done, int(model.size_gb * _GB))
+                total = max(done, model.size_bytes)
                 begun[model.name] = Download(model, DownloadState.PAUSED, done, total)
         return tuple(begun.values())
 
@@ -96,7 +95,7 @@ class Downloads:
                 return
             before = running.download if running else None
             done, total = (before.done_bytes, before.total_bytes) if before else (0, 0)
-            begun = Download(model, DownloadState.RUNNING, done, total or int(model.size_gb * _GB))
+            begun = Download(model, DownloadState.RUNNING, done, total or model.size_bytes)
             running = self._begun[model.name] = _Running(begun)
             running.thread = Thread(
                 target=self._fetch, args=(running,), name="model-download", daemon=True

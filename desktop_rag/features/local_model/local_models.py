@@ -14,7 +14,6 @@ from threading import Event
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.app import Services
 from desktop_rag.core.errors import AppError, Cancelled, os_error_as
-from desktop_rag.core.language.translation import tr
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.features.local_model.catalogue import Suggestion, suggested
@@ -40,8 +39,8 @@ class LocalModel:
     """A whole model file on this computer.
 
     `program` is the one that keeps it, "" for a file that was given, and `is_fetched` marks those
-    that this app fetched. The speeds are in tokens a second on the `device`, 0 before it was first
-    loaded.
+    that this app fetched. It reads `context_tokens` at once, fewer than it could where memory is
+    short. The speeds are in tokens a second on the `device`, 0 before it was first loaded.
     """
 
     name: str
@@ -49,6 +48,7 @@ class LocalModel:
     program: str
     header: ModelHeader
     fits: bool
+    context_tokens: int
     is_fetched: bool = False
     is_used: bool = False
     read_per_s: float = 0.0
@@ -227,13 +227,14 @@ class LocalModels:
 
 
 def _found(name: str, found: FoundModel, free_bytes: int) -> LocalModel:
-    fits = room_for(found.header, free_bytes) is not None
-    return LocalModel(name, found.path, found.program, found.header, fits)
+    room = room_for(found.header, free_bytes)
+    tokens = room.context_tokens if room else 0
+    return LocalModel(name, found.path, found.program, found.header, bool(room), tokens)
 
 
 def _using(settings: Settings, name: str) -> Settings:
     known = {endpoint.base_url: endpoint for endpoint in settings.endpoints}
-    before = known.get(OWN_ADDRESS, EndpointSettings(OWN_ADDRESS, name=tr("This computer")))
+    before = known.get(OWN_ADDRESS, EndpointSettings(OWN_ADDRESS, name="This computer"))
     place = OWN_ADDRESS if OWN_ADDRESS in known else ""
     return settings.with_endpoint(place, replace(before, model=name)).using(OWN_ADDRESS)
 

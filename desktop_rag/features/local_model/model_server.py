@@ -24,6 +24,7 @@ from typing import Any
 import desktop_rag
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.extras import way_to_install
 from desktop_rag.core.files.own_files import object_in
 from desktop_rag.core.records import LONGEST_LABEL
 from desktop_rag.features.local_model.gguf_header import read_header
@@ -172,7 +173,7 @@ class ModelServer:
         if not is_installed():
             raise AppError(
                 "The part of the app that runs models is not installed.",
-                "Install it with: pip install 'desktop-rag[local-model]'",
+                way_to_install("local-model"),
             )
         computer = this_computer()
         room = check_room(chosen.name, read_header(chosen.path), computer.free_bytes)

@@ -4,11 +4,11 @@ Worker threads.
 """
 
 import re
-import sys
 from collections.abc import Callable
 
 from desktop_rag.app import Services
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.extras import way_to_install
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.core.shared_library import SharedLibraryReport
@@ -53,15 +53,7 @@ def open_shared_library(
 
 
 def _nothing_installed() -> AppError:
-    title = "What connects to PostgreSQL is not installed."
-    if getattr(sys, "frozen", False):
-        # Packages can't be extended, and in each of them 12 MB would serve few.
-        return AppError(
-            title,
-            "This package of the app comes without it. Install the app with:"
-            " pipx install 'desktop-rag[team]'",
-        )
-    return AppError(title, "Install it with: pip install 'desktop-rag[team]'")
+    return AppError("What connects to PostgreSQL is not installed.", way_to_install("team"))
 
 
 def opener_on_server(store: StoreSettings) -> EngineOpener:

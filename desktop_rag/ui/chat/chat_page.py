@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QLocale, Qt, Signal, Slot
 from PySide6.QtWidgets import QBoxLayout, QMenu, QStackedWidget, QToolButton, QWidget
 from shiboken6 import isValid
 
@@ -27,7 +27,7 @@ from desktop_rag.ui.chat.conversation_model import UNTITLED, title_of
 from desktop_rag.ui.chat.empty_chat import EmptyChat
 from desktop_rag.ui.chat.source_reading import ChatAttachments, SourceReading
 from desktop_rag.ui.composer.composer import Composer
-from desktop_rag.ui.composer.model_choice import AssistantChoice, Caution, ModelChoice
+from desktop_rag.ui.composer.model_choice import AssistantChoice, ModelChoice, above_caution
 from desktop_rag.ui.composer.name_completion import NameFeed
 from desktop_rag.ui.composer.scope_bar import ScopeCheck
 from desktop_rag.ui.documents.document_opener import DocumentOpener
@@ -40,7 +40,7 @@ from desktop_rag.ui.messages.message_view import MessageView
 from desktop_rag.ui.personal.assistant_actions import AssistantActions
 from desktop_rag.ui.personal.memory_actions import MemoryActions
 from desktop_rag.ui.personal.prompt_actions import PromptActions
-from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton, TextButton, begin_with_window
+from desktop_rag.ui.widgets.controls import ElidedButton, ElidedLabel, IconButton, begin_with_window
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import put_in_place
 
@@ -60,6 +60,7 @@ class ChatHeader(QWidget):
     pin_requested = Signal()
     export_requested = Signal()
     delete_requested = Signal()
+    import_requested = Signal()
 
     def __init__(self, theme: Theme, assistants: AssistantChoice, models: ModelChoice) -> None:
         super().__init__()
@@ -80,6 +81,7 @@ class ChatHeader(QWidget):
             menu.addAction(tr("Delete"), self.delete_requested.emit),
         ]
         menu.addSeparator()
+        menu.addAction(tr("Import chat…"), self.import_requested.emit)
         menu.addAction(tr("New assistant…"), assistants.new_requested.emit)
         self._menu_button.setMenu(menu)
         self._sources = IconButton(
@@ -113,7 +115,7 @@ class InPlaceOfChat(QStackedWidget):
         super().__init__()
         self._layout = buttons
         self._chat = chat
-        self._buttons: dict[str, TextButton] = {}
+        self._buttons: dict[str, ElidedButton] = {}
         self._unbuilt: dict[str, Callable[[], QWidget]] = {}
         self.addWidget(chat)
 
@@ -124,7 +126,7 @@ class InPlaceOfChat(QStackedWidget):
 
     def add(self, name: str, build: Callable[[], QWidget]) -> None:
         """Add a button, and what is built when it is first pressed."""
-        button = TextButton(name, kind="quiet")
+        button = ElidedButton(name, kind="quiet")
         button.setCheckable(True)
         button.clicked.connect(partial(self._on_clicked, name))
         self._buttons[name] = button
@@ -218,8 +220,7 @@ class ChatPage(QWidget):
         column = vertical(
             self._header, (self._stack, 1), self.above_composer, on=centre, margins=0, spacing=0
         )
-        self._caution = Caution()
-        column.addLayout(self._caution.below(self._composer))
+        column.addLayout(above_caution(self._composer))
         self._places = InPlaceOfChat(self._list.below, centre)
         self.reading = SourceReading(
             self._bridge, library, self._chat, self._theme, self._opener,
@@ -249,7 +250,7 @@ class ChatPage(QWidget):
         self._list.pinned.connect(self.feed.set_pinned)
         self._list.search_requested.connect(self.feed.search)
         self.feed.search_finished.connect(self._list.show_matches)
-        self._list.import_requested.connect(lambda: self._actions.import_into(self._show_copy))
+        self._header.import_requested.connect(lambda: self._actions.import_into(self._show_copy))
         self._header.list_toggled.connect(self.reading.sides.toggle_left)
         self._header.sources_toggled.connect(self.reading.toggle_sources)
         self._header.rename_requested.connect(self._list.rename_current)
@@ -338,13 +339,8 @@ class ChatPage(QWidget):
         self.models.show_settings(settings)
         self.assistants.apply(settings)
         self._empty.apply(settings)
-        self._caution.apply(settings)
         self._attachments.check()
         self.messages.offer_writing(is_offered=not settings.endpoint.is_set)
-        answers = settings.answers
-        self.messages.hide_unsupported(
-            is_wanted=answers.checks_claims and answers.hides_unsupported
-        )
 
     def refresh(self) -> None:
         """Load the conversations, the assistants and the library overview."""
@@ -579,7 +575,9 @@ class ChatPage(QWidget):
         self.assistants.set_collections(collections)
         self._empty.show_library(sources, files)
         if files != self._files:
-            self._bridge.run(self, self._chat.first_questions, self._empty.show_examples)
+            language = QLocale().name().partition("_")[0]
+            first = partial(self._chat.first_questions, language)
+            self._bridge.run(self, first, self._empty.show_examples)
         self._files = files
         if sources and self._is_library_empty:
             self._ask_what_waits()

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Slot
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QBuffer, QIODevice, QObject, QUrl, Slot
+from PySide6.QtGui import QGuiApplication, QPageSize, QPdfWriter, QTextDocument, QTextDocumentWriter
 from PySide6.QtWidgets import QAbstractButton, QDialog, QMessageBox, QWidget
 
 from desktop_rag.answer.chat import Chat
@@ -28,7 +28,13 @@ from desktop_rag.ui.widgets.form_fields import note, text_area
 from desktop_rag.ui.widgets.forms import choose_file, open_once, save_as
 from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
-_FORMS = {"Markdown (*.md)": "md", "Web page (*.html)": "html", "JSON (*.json)": "json"}
+_FORMS = {
+    tr("Markdown (*.md)"): "md",
+    tr("PDF (*.pdf)"): "pdf",
+    tr("Word and LibreOffice (*.odt)"): "odt",
+    tr("Web page (*.html)"): "html",
+    tr("To import it again (*.json)"): "json",
+}
 
 Copied = Callable[[Conversation, list[Message]], None]
 
@@ -77,6 +83,29 @@ def _request_in_words(request: SentRequest) -> str:
         model=request.model, host=request.host, moment=clock_in_words(request.at),
     )  # fmt: skip
     return f"{head}\n\n{request.text}"
+
+
+class _Inert(QTextDocument):
+    """A page without its pictures: a model may have written where they are."""
+
+    def loadResource(self, _kind: int, _name: QUrl | str) -> None:
+        return None
+
+
+def _as_pages(html: str, ending: str) -> bytes:
+    """An exported page as a PDF or a text document. Any thread."""
+    document = _Inert()
+    document.setHtml(html)
+    room = QBuffer()
+    room.open(QIODevice.OpenModeFlag.WriteOnly)
+    if ending == ".pdf":
+        writer = QPdfWriter(room)
+        writer.setPageSize(QPageSize(QPageSize.PageSizeId.A4))
+        document.print_(writer)
+        del writer  # which ends the file
+    else:
+        QTextDocumentWriter(room, b"odf").write(document)
+    return bytes(room.data().data())
 
 
 class ConversationActions(QObject):
@@ -258,10 +287,12 @@ class ConversationActions(QObject):
         conversation_id = conversation.conversation_id
 
         def write() -> None:
-            text = self._history.export(conversation_id, path.suffix)
+            ending = path.suffix.casefold()
+            is_paged = ending in (".pdf", ".odt")
+            text = self._history.export(conversation_id, ".html" if is_paged else ending)
             title, elsewhere = tr("The chat could not be exported."), tr("Choose another location.")
             with os_error_as(title, path, elsewhere), persons_mask():
-                path.write_text(text, encoding="utf-8")
+                path.write_bytes(_as_pages(text, ending) if is_paged else text.encode())
 
         self._bridge.run(
             self,

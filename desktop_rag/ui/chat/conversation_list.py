@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from PySide6.QtCore import (
+    QEvent,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -38,9 +39,9 @@ from desktop_rag.ui.foundation.word_search import MAX_HITS, found_spans
 from desktop_rag.ui.messages.message_model import MessageModel
 from desktop_rag.ui.messages.message_view import MessageView
 from desktop_rag.ui.reading.reading_pane import WordFinding, hits_from
-from desktop_rag.ui.widgets.controls import IconButton, TextButton, add_clear_button, set_tip
+from desktop_rag.ui.widgets.controls import TextButton, add_clear_button, set_tip
 from desktop_rag.ui.widgets.find_bar import FindBar
-from desktop_rag.ui.widgets.layouts import horizontal, vertical
+from desktop_rag.ui.widgets.layouts import vertical
 
 _SMALL = 0.88
 _ABOVE_PX, _BELOW_PX, _SIDE_PX = 12, 4, 8
@@ -113,7 +114,6 @@ class ConversationList(QWidget):
     """
 
     new_requested = Signal()
-    import_requested = Signal()
     opened = Signal(object)
     chosen_again = Signal()
     renamed = Signal(str, str)
@@ -139,9 +139,6 @@ class ConversationList(QWidget):
         )
         self._new.setObjectName("newChatButton")
         set_tip(self._new, tr("New chat (Ctrl+N)"))
-        self._import = IconButton(
-            self._theme, "import:muted", tr("Import chat…"), then=self.import_requested
-        )
         self._search = QLineEdit(placeholderText=tr("Search chats"))
         self._search.setObjectName("conversationFilter")
         self._search.setAccessibleName(tr("Search chats"))
@@ -163,7 +160,7 @@ class ConversationList(QWidget):
             self._view.addAction(action)
         self.below = vertical()
         vertical(
-            horizontal((self._new, 1), self._import),
+            self._new,
             self._search,
             (self._view, 1),
             self.below,
@@ -183,6 +180,12 @@ class ConversationList(QWidget):
         self._pin.triggered.connect(self.pin_current)
         self._delete.triggered.connect(self.delete_current)
 
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        # The menu of a row is about the current one.
+        if not QApplication.activePopupWidget():
+            self._show()
+
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         # Rows that were laid out before have heights without the style.
@@ -196,13 +199,14 @@ class ConversationList(QWidget):
     def _show(self) -> None:
         """Show those with the search text in their titles, or in one of their messages."""
         text = self._search.text().strip().casefold()
-        self._model.show(
-            [
-                each
-                for each in self._conversations
-                if text in title_of(each).casefold() or each.conversation_id in self._found_ids
-            ]
-        )
+        shown = [
+            each
+            for each in self._conversations
+            if text in title_of(each).casefold() or each.conversation_id in self._found_ids
+        ]
+        # A row that moved away from under the pointer would be missed.
+        if not (self.underMouse() and self._model.has(shown)):
+            self._model.show(shown)
         self.choose(self._current_id)
 
     def choose(self, conversation_id: str) -> None:

@@ -1,6 +1,7 @@
 """The Qt model of the conversation list. Qt thread."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -31,6 +32,10 @@ def group_of(conversation: Conversation) -> str:
     if conversation.kept_by == TERMINAL:
         return tr("From the terminal")
     return period_in_words(day_of(conversation.updated_at), date.today())
+
+
+def _without_times(rows: Sequence[Conversation]) -> dict[str, Conversation]:
+    return {each.conversation_id: replace(each, updated_at=0.0) for each in rows}
 
 
 _TITLES = Column[Conversation](
@@ -75,6 +80,10 @@ class ConversationModel(RowsModel[Conversation]):
         """Show these conversations; nothing is reset if they are the same."""
         if list(rows) != list(self._rows):
             super().show(rows)
+
+    def has(self, rows: Sequence[Conversation]) -> bool:
+        """True when these are on show, if in another order because some went on."""
+        return _without_times(rows) == _without_times(self._rows)
 
     def row_of(self, conversation_id: str) -> int:
         """The row of a conversation, or -1."""

@@ -3,16 +3,8 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QMimeData, QSizeF, Qt, Signal, Slot
-from PySide6.QtGui import (
-    QAction,
-    QDragEnterEvent,
-    QGuiApplication,
-    QIcon,
-    QImage,
-    QKeyEvent,
-    QResizeEvent,
-)
-from PySide6.QtWidgets import QComboBox, QMenu, QPlainTextEdit, QSizePolicy, QToolButton, QWidget
+from PySide6.QtGui import QDragEnterEvent, QGuiApplication, QIcon, QImage, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QComboBox, QPlainTextEdit, QSizePolicy, QWidget
 
 from desktop_rag.core.conversation import Attachment, Message
 from desktop_rag.core.domain import Collection
@@ -25,7 +17,6 @@ from desktop_rag.core.question_scope import (
     QuestionScope,
     names_of,
 )
-from desktop_rag.core.search_syntax import SEARCH_SYNTAX
 from desktop_rag.core.shared_library import is_shared
 from desktop_rag.ui.composer.attached_files import AttachedFile
 from desktop_rag.ui.composer.attachment_strip import AttachmentStrip
@@ -228,7 +219,6 @@ class DocumentsChoice(DropDown):
 _EDITING = tr("Editing an earlier question. It will be asked in a copy of this chat.")
 _KEYS = tr("Enter to send, Shift+Enter for a new line")
 _PENDING = tr("Will be sent when the files are ready")
-_NAMED = tr("only this file, folder or collection")
 
 
 class QuestionCard(Card):
@@ -312,14 +302,7 @@ class Composer(QuestionCard):
         )
         self._attach.setObjectName("attachButton")
         self._below = horizontal(
-            self._attach,
-            self.documents,
-            self._build_syntax(),
-            Stretch(),
-            self._hint,
-            self._send,
-            self._stop,
-            spacing=8,
+            self._attach, self.documents, Stretch(), self._hint, self._send, self._stop, spacing=8
         )
         self._strip = AttachmentStrip(self._theme)
         self._column = vertical(
@@ -341,19 +324,6 @@ class Composer(QuestionCard):
         horizontal((words, 1), cancel, on=self._editing, margins=0)
         self._editing.hide()
         return self._editing
-
-    def _build_syntax(self) -> IconButton:
-        """A button whose menu lists the search operators and inserts one."""
-        button = IconButton(self._theme, "help:muted", tr("Search operators"))
-        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        menu = QMenu(self)
-        menu.addAction(f"@name\t{_NAMED}").setData("@")
-        for example in SEARCH_SYNTAX:
-            # Text after the tab is aligned in a second column.
-            menu.addAction(f"{example.written}\t{example.meaning}").setData(example.beginning)
-        menu.triggered.connect(self._on_syntax_chosen)
-        button.setMenu(menu)
-        return button
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -501,17 +471,14 @@ class Composer(QuestionCard):
         else:
             self.choose_documents("", choice.scope)
 
-    @Slot(QAction)
-    def _on_syntax_chosen(self, action: QAction) -> None:
-        self._insert(action.data())
-
     def _insert(self, words: str) -> None:
+        # Completions are offered to who types.
+        self._field.setFocus(Qt.FocusReason.OtherFocusReason)
         cursor = self._field.textCursor()
         before = self.text[cursor.selectionStart() - 1 : cursor.selectionStart()]
         gap = " " if before.strip() else ""
         cursor.insertText(f"{gap}{words}")
         self._field.setTextCursor(cursor)
-        self._field.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot()
     def _update_buttons(self) -> None:

@@ -13,7 +13,7 @@ from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.ui.foundation.ask_request import Wanted
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import literal, one_line, shortened
+from desktop_rag.ui.foundation.wording import given_name, literal, one_line, shortened
 from desktop_rag.ui.widgets.controls import MenuButton, PlainLabel, centred, set_tip
 from desktop_rag.ui.widgets.layouts import vertical
 
@@ -71,7 +71,7 @@ class ModelChoice(MenuButton):
         chosen = endpoint.model if endpoint.is_set else tr("Excerpts")
         self.setText(shortened(self._assistant_model or chosen, _MAX_NAME))
         full_name = (
-            tr("Model: {model} at {label}", model=endpoint.model, label=endpoint.label)
+            tr("Model: {model} at {label}", model=endpoint.model, label=given_name(endpoint.label))
             if endpoint.is_set
             else _EXCERPTS
         )
@@ -98,7 +98,7 @@ class ModelChoice(MenuButton):
     def _fill(self) -> None:
         self.choices.clear()
         for endpoint in self._settings.endpoints:
-            self.choices.addAction(literal(endpoint.label)).setEnabled(False)
+            self.choices.addAction(literal(given_name(endpoint.label))).setEnabled(False)
             for model in self._models_of(endpoint):
                 self._add(model, endpoint.base_url, model)
             self.choices.addSeparator()
@@ -212,28 +212,15 @@ class AssistantChoice(MenuButton):
 
 
 _WIDTH_PX = 780
-_CHECKED = tr(
-    "Answers can be wrong. Press a number to read the source, or a mark to see the check."
-)
-_UNCHECKED = tr("Answers can be wrong. Press a number to read the source.")
+_CAUTION = tr("Answers can be wrong. Press a number to read the source.")
 
 
-class Caution(PlainLabel):
-    """The permanent caution below the question field, as answers are made now."""
-
-    def __init__(self) -> None:
-        super().__init__(_UNCHECKED, tone="muted", scale="small", wrap=True)
-        self.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-
-    def apply(self, settings: Settings) -> None:
-        """Mention the check if there is one: only what a model writes is checked."""
-        is_checked = settings.endpoint.is_set and settings.answers.checks_claims
-        self.setText(_CHECKED if is_checked else _UNCHECKED)
-
-    def below(self, field: QWidget) -> QHBoxLayout:
-        """A row with the field in its middle, above the caution."""
-        whole = QWidget()
-        vertical(field, self, on=whole, margins=0, spacing=4)
-        row = centred(whole, _WIDTH_PX)
-        row.setContentsMargins(16, 4, 16, 8)
-        return row
+def above_caution(field: QWidget) -> QHBoxLayout:
+    """A row with the field in its middle, above the permanent caution."""
+    caution = PlainLabel(_CAUTION, tone="muted", scale="small", wrap=True)
+    caution.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+    whole = QWidget()
+    vertical(field, caution, on=whole, margins=0, spacing=4)
+    row = centred(whole, _WIDTH_PX)
+    row.setContentsMargins(16, 4, 16, 8)
+    return row

@@ -20,7 +20,7 @@ from desktop_rag.core.question_scope import (
 from desktop_rag.core.shared_library import is_shared_item
 from desktop_rag.ui.composer.field_completion import FieldCompletion
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import item_name, one_line
 
 # What precedes the beginning of a sentence.
 _ENDS = ("", "\n", *".?!:…。？！")
@@ -170,4 +170,4 @@ def _choice_of(item: ScopeItem) -> NamedChoice:
         return NamedChoice(item.name, item, where=tr("the shared library"))
     place = item.key if item.kind is ScopeKind.FOLDER else item.path
     parents = re.split(r"[\\/]", place)[:-1]
-    return NamedChoice(item.name, item, where=parents[-1] if parents else "")
+    return NamedChoice(item_name(item), item, where=parents[-1] if parents else "")

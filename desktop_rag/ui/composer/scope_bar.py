@@ -15,7 +15,7 @@ from desktop_rag.ui.composer.attached_files import AttachedFile
 from desktop_rag.ui.foundation.ask_request import Wanted
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import item_name, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.layouts import clear, drop, vertical
@@ -143,9 +143,9 @@ class ScopeBar(QWidget):
         shown = items if len(items) <= _MOST_CHIPS else items[: _MOST_CHIPS - 1]
         chips = [
             self._chip(
-                item.name,
+                item_name(item),
                 SCOPE_ICONS[item.kind],
-                _ALL if is_one else tr("Don’t ask about {one_line}", one_line=one_line(item.name)),
+                _ALL if is_one else tr("Don’t ask about {one_line}", one_line=item_name(item)),
                 item,
             )
             for item in shown
@@ -230,7 +230,7 @@ class ScopeCheck(QObject):
             self.check()
             return
         items = [item for item, _ in missing]
-        said = [f"“{one_line(item.name)}”: {one_line(why)}." for item, why in missing[:_SHOWN]]
+        said = [f"“{item_name(item)}”: {one_line(why)}." for item, why in missing[:_SHOWN]]
         if more := len(missing) - _SHOWN:
             said += [tr("And {more:,} more.", more=more)] * (more > 0)
         offers: list[tuple[str, Callable[[], None]]] = []

@@ -11,7 +11,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
-from desktop_rag.core.conversation import NEAREST, SourceRef
+from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.translation import count_of, told, tr
 from desktop_rag.core.markup.plain_markdown import is_markdown, plain_markdown
 from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
@@ -233,6 +233,8 @@ _MISSING = tr("Not in your library")
 _SHARED = tr("From the shared library")
 _SEARCHING = tr("Searching your documents…")
 _NONE = tr("This answer has no sources.")
+# More that no sentence cites are behind a button.
+_MOST_OTHERS = 3
 # The gap between passages of one document, and the extra gap between documents.
 _GAP_PX = 4
 _EXTRA_GAP_PX = 6
@@ -241,17 +243,21 @@ _EXTRA_GAP_PX = 6
 class SourceCard(Card):
     """One source: document, location, passage with its quote highlighted, and buttons.
 
-    With `follows`, the card above already names the same document.
+    `same` quote the same passage elsewhere in the answer. With `follows`, the card above already
+    names the same document.
     """
 
     ask_requested = Signal(object)
     read_requested = Signal(object)
     open_requested = Signal(object)
 
-    def __init__(self, theme: Theme, source: SourceRef, *, follows: bool = False) -> None:
+    def __init__(
+        self, theme: Theme, source: SourceRef, *same: SourceRef, follows: bool = False
+    ) -> None:
         super().__init__(kind="source")
         self._theme = theme
         self.source = source
+        self._numbers = ", ".join(str(each.n) for each in (source, *same))
         self._follows = follows
         self.setProperty("cited", source.is_cited)
         self._caution = PlainLabel(tone="muted", scale="small", wrap=True)
@@ -261,7 +267,7 @@ class SourceCard(Card):
 
     def _build(self) -> None:
         source = self.source
-        number = PlainLabel(str(source.n))
+        number = PlainLabel(self._numbers)
         number.setObjectName("sourceNumber")
         number.setProperty("cited", source.is_cited)
         number.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -410,8 +416,10 @@ class SourcesPanel(QWidget):
         self._places: Mapping[int, Sequence[Span]] = {}
         self._cautions: Mapping[str, str] = {}
         self._cards: dict[int, SourceCard] = {}
-        # Headings and sources without a widget yet.
-        self._waiting: deque[str | SourceRef] = deque()
+        # Headings, and sources of one passage, without a widget yet.
+        self._waiting: deque[str | list[SourceRef]] = deque()
+        # What is shown once it is asked for.
+        self._folded: list[list[SourceRef]] = []
         self._last_document_id = ""
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._add_some)
@@ -457,26 +465,37 @@ class SourcesPanel(QWidget):
         self.sources, self._nearest = tuple(sources), tuple(nearest)
         self._places, self._cautions = {}, {}
         self._clear()
-        cited = [s for s in sources if s.is_cited]
-        others = [s for s in sources if not s.is_cited]
-        for group, heading in ((cited, tr("Cited")), (others, tr("Also found"))):
-            if cited and others:
-                self._waiting.append(f"{heading} · {len(group)}")
-            self._waiting.extend(group)
+        passages = _by_passage(sources)
+        cited = [each for each in passages if each[0].is_cited]
+        others = [each for each in passages if not each[0].is_cited]
+        if cited and others:
+            self._waiting.append(tr("Cited · {count}", count=len(cited)))
+        self._waiting.extend(cited)
+        if cited and len(others) > _MOST_OTHERS:
+            self._folded = others
+        else:
+            self._add_others(others, is_beside=bool(cited))
+        self._unfold = TextButton(
+            tr("Also found · {count}", count=len(self._folded)),
+            kind="quiet",
+            then=self._show_folded,
+        )
         if nearest:
-            self._waiting.extend([NEAREST, *nearest])
+            self._waiting.extend([tr("Nearest, but probably not about it"), *_by_passage(nearest)])
+        self._column.addWidget(self._unfold, 0, Qt.AlignmentFlag.AlignLeft)
+        self._unfold.setVisible(bool(self._folded))
         self._column.addStretch(1)
         self._add_some()
         title = tr("Nearest passages") if nearest else tr("Sources")
-        count = count_of(len(sources), tr("source"), tr("sources"))
+        count = count_of(len(passages), tr("source"), tr("sources"))
         self._title.setText(count if sources else title)
         self._scroll.verticalScrollBar().setValue(0)
 
     def mark_cited(self, places: Mapping[int, Sequence[Span]]) -> None:
         """Mark these spans of the passages on show, by source number."""
         self._places = places
-        for n, card in self._cards.items():
-            card.mark(places.get(n, ()))
+        for card in self._cards.values():
+            card.mark(self._places_in(card))
 
     def warn(self, cautions: Mapping[str, str]) -> None:
         """Say what to know of the files of the sources on show, by the ids of their documents."""
@@ -486,16 +505,37 @@ class SourcesPanel(QWidget):
 
     def choose(self, n: int) -> None:
         """Highlight card n and scroll to it."""
+        if any(each.n == n for group in self._folded for each in group):
+            self._show_folded()
         while self._waiting and n not in self._cards:
             self._add_next()
-        for number, card in self._cards.items():
-            card.set_chosen(number == n)
+        for card in self._cards.values():
+            card.set_chosen(card is self._cards.get(n))
         if card := self._cards.get(n):
             self._column.activate()
             self._scroll.ensureWidgetVisible(card, 0, 12)
 
+    def _add_others(self, others: Sequence[list[SourceRef]], *, is_beside: bool) -> None:
+        """Have these shown below the cited ones."""
+        if others and is_beside:
+            self._waiting.append(tr("Also found · {count}", count=len(others)))
+        self._waiting.extend(others)
+
+    @Slot()
+    def _show_folded(self) -> None:
+        others, self._folded = self._folded, []
+        self._unfold.hide()
+        self._add_others(others, is_beside=True)
+        self._add_some()
+
+    def _places_in(self, card: SourceCard) -> list[Span]:
+        """The marked spans of all sources of a card."""
+        numbers = [n for n, each in self._cards.items() if each is card]
+        return sorted({place for n in numbers for place in self._places.get(n, ())})
+
     def _clear(self) -> None:
         self._waiting.clear()
+        self._folded = []
         self._last_document_id = ""
         self._cards.clear()
         clear(self._column)
@@ -534,20 +574,30 @@ class SourcesPanel(QWidget):
             widget = PlainLabel(item, tone="muted", scale="small")
             self._last_document_id = ""
         else:
-            is_same = item.is_in_library and item.document_id == self._last_document_id
-            follows = is_same and bool(place_in_words(item.anchor))
-            widget = self._cards[item.n] = SourceCard(self._theme, item, follows=follows)
-            widget.mark(self._places.get(item.n, ()))
-            widget.warn(self._cautions.get(item.document_id, ""))
-            self._last_document_id = item.document_id
+            first = item[0]
+            is_same = first.is_in_library and first.document_id == self._last_document_id
+            follows = is_same and bool(place_in_words(first.anchor))
+            widget = SourceCard(self._theme, *item, follows=follows)
+            self._cards |= {each.n: widget for each in item}
+            widget.mark(self._places_in(widget))
+            widget.warn(self._cautions.get(first.document_id, ""))
+            self._last_document_id = first.document_id
             widget.ask_requested.connect(self.ask_requested)
             widget.read_requested.connect(self.read_requested)
             widget.open_requested.connect(self.open_requested)
         if not follows:
-            self._column.insertSpacing(self._column.count() - 1, _EXTRA_GAP_PX)
-        self._column.insertWidget(self._column.count() - 1, widget)
+            self._column.insertSpacing(self._column.count() - 2, _EXTRA_GAP_PX)
+        self._column.insertWidget(self._column.count() - 2, widget)
         # The layout would show it later, and leaves out what is hidden.
         widget.show()
+
+
+def _by_passage(sources: Sequence[SourceRef]) -> list[list[SourceRef]]:
+    """The sources of each passage, cited ones first."""
+    found: dict[object, list[SourceRef]] = {}
+    for source in sorted(sources, key=lambda each: not each.is_cited):
+        found.setdefault(source.passage, []).append(source)
+    return list(found.values())
 
 
 def _in_words(source: SourceRef) -> tuple[str, str]:

@@ -41,7 +41,7 @@ from desktop_rag.ui.endpoints.model_findings import (
     nobody_there,
 )
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.wording import failure_in_words, one_line
+from desktop_rag.ui.foundation.wording import failure_in_words, given_name
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, add_clear_button, set_property
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.form_fields import DropDown, note
@@ -232,7 +232,7 @@ class EndpointChoice(QWidget):
             self.list.clear()
             for endpoint in settings.endpoints:
                 in_use = tr(" · in use") if endpoint.base_url == used else ""
-                self.list.addItem(one_line(f"{endpoint.label}{in_use}"), endpoint.base_url)
+                self.list.addItem(f"{given_name(endpoint.label)}{in_use}", endpoint.base_url)
             if not shown:
                 self.list.addItem(_NEW, "")
             self.list.setCurrentIndex(self.list.findData(shown))
@@ -299,7 +299,7 @@ class EndpointForm(ValueForm):
             # The report is about the tested address and model.
             self._test.stop()
             self._report.hide()
-        self._name.setPlaceholderText(endpoint.label or tr("Any name you like"))
+        self._name.setPlaceholderText(given_name(endpoint.label) or tr("Any name you like"))
         self._model.set_address(endpoint.base_url)
         self.show_value(endpoint)
         self._limits.show_address(endpoint.base_url)

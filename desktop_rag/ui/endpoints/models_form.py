@@ -11,7 +11,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
 from desktop_rag.ui.endpoints.endpoint_form import EndpointForm
 from desktop_rag.ui.foundation.bridge import Bridge, Job
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import given_name
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note
 from desktop_rag.ui.widgets.layouts import vertical
 
@@ -60,7 +60,7 @@ class HelperForm(SettingsSection):
             self._endpoints.clear()
             self._endpoints.addItem(_SAME, "")
             for endpoint in settings.endpoints:
-                self._endpoints.addItem(one_line(endpoint.label), endpoint.base_url)
+                self._endpoints.addItem(given_name(endpoint.label), endpoint.base_url)
             self._endpoints.setCurrentIndex(max(0, self._endpoints.findData(helper.base_url)))
         if is_other_address:
             self._list_models()

@@ -20,6 +20,7 @@ from desktop_rag.core.language.translation import (
 )
 from desktop_rag.core.library_events import ChangeSummary, DocumentCounts
 from desktop_rag.core.parsed import Anchor
+from desktop_rag.core.question_scope import ScopeItem, ScopeKind
 from desktop_rag.core.shared_library import is_shared
 
 _KB = 1024
@@ -79,9 +80,28 @@ _VALUES = {
 }
 
 
+# Names that the app itself gives, by the language of a window that may have been another one.
+_OWN_NAMES = {
+    "My documents": tr("My documents"),
+    "Your answers": tr("Your answers"),
+    "Demo": tr("Demo"),
+    "This computer": tr("This computer"),
+}
+
+
+def given_name(name: str) -> str:
+    """A name on one line, in the person's language if the app gave it."""
+    return _OWN_NAMES.get(name) or one_line(name)
+
+
+def item_name(item: ScopeItem) -> str:
+    """The name of what a question is about."""
+    return given_name(item.name) if item.kind is ScopeKind.COLLECTION else one_line(item.name)
+
+
 def collection_name(collection: Collection) -> str:
     """The name of a collection in a list, with a mark if it is in the shared library."""
-    name = one_line(collection.name)
+    name = given_name(collection.name)
     return tr("{name} (shared)", name=name) if is_shared(collection.collection_id) else name
 
 

@@ -24,13 +24,16 @@ class CollectionField(DropDown):
         line = QLineEdit(maxLength=_MAX_NAME, placeholderText=tr("My documents"))
         line.setAccessibleName(tr("Collection"))
         self.setLineEdit(line)
-        self.addItems([one_line(collection.name) for collection in collections])
+        for collection in collections:
+            self.addItem(collection_name(collection), collection.name)
         self.setAccessibleName(tr("Collection"))
 
     @property
     def name(self) -> str:
         """The chosen name; empty for the first collection."""
-        return self.currentText().strip()
+        typed = self.currentText().strip()
+        place = self.findText(typed)
+        return self.itemData(place) if place >= 0 else typed
 
 
 _MAX_ROWS = 5

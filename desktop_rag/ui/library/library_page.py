@@ -44,7 +44,7 @@ from desktop_rag.ui.foundation.ask_request import (
 )
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import cut_line, one_line
+from desktop_rag.ui.foundation.wording import collection_name, cut_line, one_line
 from desktop_rag.ui.library.changes.changes_panel import ChangesPanel
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.documents_panel import DocumentsPanel
@@ -503,7 +503,7 @@ class LibraryPage(QWidget):
 
     @Slot(object, object)
     def _show_sources(self, sources: Sequence[Source], collections: Sequence[Collection]) -> None:
-        names = {collection.collection_id: collection.name for collection in collections}
+        names = {each.collection_id: collection_name(each) for each in collections}
         self._list.set_sources(sources, names)
         self._panel.set_places(sources, collections)
         self._opening.hide()

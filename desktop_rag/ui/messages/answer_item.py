@@ -7,7 +7,6 @@ from PySide6.QtCore import QPoint, Qt, SignalInstance, Slot
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
-from desktop_rag.core.claims import Claim, Verdict
 from desktop_rag.core.conversation import Feedback, Message, MessageState, SourceRef
 from desktop_rag.core.language.translation import count_of, decimal_in_words, told, tr
 from desktop_rag.ui.foundation.theme import Theme
@@ -129,7 +128,6 @@ class FailureCard(Card):
 
 
 _INCOMPLETE = (MessageState.STOPPED, MessageState.CUT)
-_POSSIBLY_SUPPORTED = (Verdict.SUPPORTED, Verdict.PARTLY, Verdict.NOT_CHECKED)
 _WITHOUT = tr(
     "Without documents, as you chose: nothing was searched. The model answers from its own"
     " knowledge, without sources or checks."
@@ -141,21 +139,14 @@ _WORDS = tr(
 
 
 class AnswerWarning(Card):
-    """A sentence above an answer that needs care, with a button if there is something to do."""
+    """A sentence above an answer that needs care."""
 
-    def __init__(self, theme: Theme, words: str, *buttons: TextButton) -> None:
+    def __init__(self, theme: Theme, words: str) -> None:
         super().__init__(kind="notice", tone="warning")
         self.words = PlainLabel(words, wrap=True)
-        horizontal(
-            IconLabel(theme, "info:warning"), (self.words, 1), *buttons,
-            on=self, margins=(14, 8, 14, 8), spacing=10,
-        )  # fmt: skip
+        icon = IconLabel(theme, "info:warning")
+        horizontal(icon, (self.words, 1), on=self, margins=(14, 8, 14, 8), spacing=10)
         self.hide()
-
-
-def may_be_supported(claims: Sequence[Claim]) -> bool:
-    """True if a claim is supported or not checked yet, or if there are no claims."""
-    return not claims or any(claim.verdict in _POSSIBLY_SUPPORTED for claim in claims)
 
 
 # A longer name is elided before the buttons move to a line of their own.
@@ -206,6 +197,7 @@ class AnswerFooter(QWidget):
         self._copy = button("copy:muted", tr("Copy answer"), then=self._on_copy_clicked)
         rewrite, told = sent(asked.rewrite_requested), sent(asked.sent_requested)
         self._rewrite = button("pencil:muted", tr("Rewrite answer"), then=rewrite)
+        set_tip(self._rewrite, tr("Write your own answer, which later ones can cite"))
         self._retry = button("retry:muted", tr("Regenerate answer"), then=asked.retry_requested)
         self._told = button("server:muted", tr("What was sent to the model"), then=told)
         self._more = button("more:muted", tr("More for this answer"))
@@ -247,7 +239,8 @@ class AnswerFooter(QWidget):
         metrics = self._byline.fontMetrics()
         self._row.set_min_px(min(metrics.horizontalAdvance(words) + 1, _MAX_BYLINE_PX))
         is_nearest = bool(message.nearest and not message.sources)
-        count = count_of(len(message.sources), tr("source"), tr("sources"))
+        passages = len({source.passage for source in message.sources})
+        count = count_of(passages, tr("source"), tr("sources"))
         self._sources.setText(tr("Show the nearest passages") if is_nearest else count)
         self._sources.setVisible(bool(message.sources or message.nearest))
         is_stored = bool(message.message_id and message.text) and is_over
@@ -317,7 +310,6 @@ _COUNTS_SAID = tr(
     "Files that fit are all that the search finds for the question, those read gave the passages of"
     " the answer. What is inside a file, such as an attachment, counts as a file here."
 )
-_HIDDEN = tr("Answer hidden: your documents do not support any of it.")
 _WRITTEN = tr("Excerpts come without a model. A model writes answers from them.")
 _UNSTORED = tr(
     "This answer is not stored yet: the disk refuses it. It is stored by itself once that works"
@@ -337,8 +329,7 @@ class AnswerItem(QWidget):
         self._turn = turn
         self._asked = asked
         self._is_last = False
-        self._hides_unsupported = self._offers_writing = False
-        self._revealed_id = ""
+        self._offers_writing = False
         self._build()
         self._connect()
         self.show_turn(turn)
@@ -362,8 +353,6 @@ class AnswerItem(QWidget):
         set_tip(self._notes, _COUNTS_SAID)
         self._unstored = PlainLabel(_UNSTORED, tone="warning", wrap=True, selectable=True)
         self._unstored.setObjectName("unstored")
-        show = TextButton(tr("Show anyway"), kind="quiet", then=self._on_show_requested)
-        self._hidden = AnswerWarning(self._theme, _HIDDEN, show)
         self._add = TextButton(tr("Add folder…"), then=self._asked.folder_requested)
         self._claims = ClaimPanel(self._theme)
         self._check = TextButton("", kind="quiet", then=self._on_check_clicked)
@@ -382,7 +371,7 @@ class AnswerItem(QWidget):
         left = Qt.AlignmentFlag.AlignLeft
         vertical(
             self._thinking, self._steps, self._own_knowledge, self.body, self._query,
-            self._unbacked, self._status, self._notes, self._unstored, self._failure, self._hidden,
+            self._unbacked, self._status, self._notes, self._unstored, self._failure,
             (self._add, 0, left), horizontal(self._checking, self._check, self._offer, Stretch()),
             self._claims, (self._remembered, 0, left), (self._write, 0, left), self._footer,
             self._follow_ups, on=self, margins=(0, 4, 0, 10), spacing=4,
@@ -412,11 +401,6 @@ class AnswerItem(QWidget):
         """Show or hide what only the last answer has: Retry and follow-up questions."""
         self._is_last = is_last
         self._show_actions()
-
-    def hide_unsupported(self, *, is_wanted: bool) -> None:
-        """Set whether the answer is hidden when no sentence of it is supported."""
-        self._hides_unsupported = is_wanted
-        self._show_claims(self._turn.message)
 
     def offer_writing(self, *, is_offered: bool) -> None:
         """Set whether a model is offered under excerpts."""
@@ -464,10 +448,6 @@ class AnswerItem(QWidget):
         if offer:
             self._offer.set_full_text(tr("Check with {model}…", model=one_line(offer.model)))
         self._claims.show_claims(message.claims, message.sources)
-        is_wanted = message.message_id == self._revealed_id
-        is_hidden = self._hides_unsupported and not (is_wanted or may_be_supported(message.claims))
-        self._hidden.setVisible(is_hidden)
-        self.body.setVisible(not is_hidden)
 
     def _show_actions(self) -> None:
         message, is_over = self._turn.message, not self._turn.is_live
@@ -500,11 +480,6 @@ class AnswerItem(QWidget):
     @Slot()
     def _on_past_wanted(self) -> None:
         self._asked.past_answers_requested.emit(self._turn.message)
-
-    @Slot()
-    def _on_show_requested(self) -> None:
-        self._revealed_id = self._turn.message.message_id
-        self._show_claims(self._turn.message)
 
 
 def _notes_in_words(message: Message) -> str:

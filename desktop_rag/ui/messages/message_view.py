@@ -229,7 +229,7 @@ class MessageView(QScrollArea):
         self._days: dict[int, QWidget] = {}
         self._words = ""
         self._found: tuple[int, int] | None = None
-        self._has_news = self._hides_unsupported = self._is_growing_up = False
+        self._has_news = self._is_growing_up = False
         self._offers_writing = False
         self._build()
         self._connect()
@@ -303,13 +303,6 @@ class MessageView(QScrollArea):
             model.changed.connect(self._on_changed),
         ]
         self._on_loaded()
-
-    def hide_unsupported(self, *, is_wanted: bool) -> None:
-        """Set whether answers without a supported sentence are hidden."""
-        self._hides_unsupported = is_wanted
-        for item in self._items.values():
-            if isinstance(item, AnswerItem):
-                item.hide_unsupported(is_wanted=is_wanted)
 
     def offer_writing(self, *, is_offered: bool) -> None:
         """Set whether a model is offered under the last answer when it is excerpts."""
@@ -506,7 +499,6 @@ class MessageView(QScrollArea):
     def _answer_item(self, row: int, turn: Turn) -> AnswerItem:
         item = AnswerItem(self._theme, turn, self.asked, self._drawer)
         item.offer(self._offered)
-        item.hide_unsupported(is_wanted=self._hides_unsupported)
         item.offer_writing(is_offered=self._offers_writing)
         item.show_as_last(is_last=row == self._model.rows - 1)
         return item

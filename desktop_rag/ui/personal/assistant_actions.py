@@ -20,7 +20,7 @@ from desktop_rag.ingest.library import Library
 from desktop_rag.ui.composer.model_choice import AssistantChoice
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import collection_name, one_line
 from desktop_rag.ui.personal.assistant_dialog import AssistantDialog, RailsField
 from desktop_rag.ui.personal.assistant_documents import (
     AssistantDocuments,
@@ -204,7 +204,7 @@ class AssistantActions(QObject):
 
     def _show_list(self) -> None:
         if self._list:
-            names = {c.collection_id: c.name for c in self._collections}
+            names = {c.collection_id: collection_name(c) for c in self._collections}
             self._list.show_assistants(self._assistants, names)
 
     @Slot()

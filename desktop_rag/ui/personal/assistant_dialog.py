@@ -22,7 +22,12 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.search_syntax import limits_in_words
 from desktop_rag.core.settings import Settings
-from desktop_rag.ui.foundation.wording import counts_in_words, failure_in_words, one_line
+from desktop_rag.ui.foundation.wording import (
+    counts_in_words,
+    failure_in_words,
+    given_name,
+    one_line,
+)
 from desktop_rag.ui.library.collection_field import CollectionCheckboxes
 from desktop_rag.ui.personal.assistant_documents import OwnDocument, WishedDocuments
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_tooltip, set_property
@@ -395,7 +400,9 @@ def _model_field(
         if endpoint.base_url == assistant.base_url:
             own.append(assistant.model)
         for model in dict.fromkeys((*own, *offers.get(endpoint.base_url, ()))):
-            field.addItem(one_line(f"{model} · {endpoint.label}"), (endpoint.base_url, model))
+            field.addItem(
+                f"{one_line(model)} · {given_name(endpoint.label)}", (endpoint.base_url, model)
+            )
     wanted = (assistant.base_url, assistant.model)
     known = [field.itemData(row) for row in range(field.count())]
     if assistant.has_model and wanted not in known:

@@ -233,7 +233,7 @@ class QuickAsk(QWidget):
                        a.past_answers_requested, a.offered_requested, a.offer_pressed):  # fmt: skip
             signal.connect(lambda *_messages: self._go_on())
         asked.feedback_given.connect(self._on_feedback)
-        self.setProperty(PLACE, "Quick ask")
+        self.setProperty(PLACE, tr("Quick ask"))
         bind(self, "Esc", tr("Close"), self.close)
         bind(self, "Ctrl+N", tr("New question"), self.begin_anew)
         bind(self, "Ctrl+Return Ctrl+Enter", tr("Go on in the window"), self._go_on)

@@ -411,7 +411,7 @@ class ReadingPane(QWidget):
         self._find.stepped.connect(self._finding.step)
         self._find.closed.connect(self._close_find)
         self._finding.changed.connect(self._on_hits_changed)
-        self.setProperty(PLACE, "Document")
+        self.setProperty(PLACE, tr("Document"))
         for keys, words, act in (
             ("Alt+Left Back", tr("Back to the document before"), lambda: self._go(-1)),
             ("Alt+Right Forward", tr("Forward to the next document"), lambda: self._go(1)),

@@ -11,7 +11,7 @@ from desktop_rag.activity.event_wording import setting_name, shown
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import SETTING_TEXTS, EndpointSettings, ModelCheck, Settings
 from desktop_rag.ui.foundation.window_language import language_name
-from desktop_rag.ui.foundation.wording import one_line, shortened, value_in_words
+from desktop_rag.ui.foundation.wording import given_name, one_line, shortened, value_in_words
 
 _LONGEST_VALUE = 40
 _ENDPOINTS = ("endpoint", "other_endpoints")
@@ -93,21 +93,25 @@ def _merged(old: Any, new: Any, now: Any) -> Any:
 
 def _endpoints_in_words(before: Settings, after: Settings) -> list[str]:
     old, new = _by_address(before), _by_address(after)
-    gone = [each.label for address, each in old.items() if address and address not in new]
-    come = [each.label for address, each in new.items() if address and address not in old]
+    gone = [
+        given_name(each.label) for address, each in old.items() if address and address not in new
+    ]
+    come = [
+        given_name(each.label) for address, each in new.items() if address and address not in old
+    ]
     said: list[str] = []
     if gone and come:
         said += [_changed(tr("Address"), gone[0], come[0])]
     else:
-        said += [tr("Endpoint added: {name}", name=one_line(name)) for name in come]
-        said += [tr("Endpoint removed: {name}", name=one_line(name)) for name in gone]
+        said += [tr("Endpoint added: {name}", name=name) for name in come]
+        said += [tr("Endpoint removed: {name}", name=name) for name in gone]
     for address in old.keys() & new.keys():
-        named = f" ({one_line(new[address].label)})" if len(after.endpoints) > 1 else ""
+        named = f" ({given_name(new[address].label)})" if len(after.endpoints) > 1 else ""
         said += [
             words + named for words in _fields_in_words("endpoint", old[address], new[address])
         ]
     if not (gone or come) and before.endpoint.base_url != after.endpoint.base_url:
-        names = (before.endpoint.label, after.endpoint.label)
+        names = (given_name(each.endpoint.label) for each in (before, after))
         said += [_changed(tr("Endpoint for answers"), *names)]
     return said
 

@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
 from desktop_rag.activity.event_wording import text_of
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.extras import way_to_install
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.pictures import is_ocr_installed
 from desktop_rag.core.settings import (
     IndexSettings,
@@ -102,9 +103,6 @@ _AFTER_A_RESTART = tr(
     " that is done, search uses the old model."
 )
 _MODEL_NOTE = f"{MODEL_NOTE} {_AFTER_A_RESTART}"
-_NO_OCR_NOTE = tr(
-    "Not installed. In a terminal: pipx install 'desktop-rag[ocr]'. Then start the app again."
-)
 
 
 class IndexingForm(ValueForm):
@@ -127,7 +125,9 @@ class IndexingForm(ValueForm):
         reads = QCheckBox(text.name)
         reads.setEnabled(False)
         self.add_row(text.label, reads, words=text.words)
-        self.add_note(note(_NO_OCR_NOTE))
+        absent = tr("Not installed. Start the app again after this:")
+        way = f"{absent} {told(way_to_install('ocr'))}"
+        self.add_note(PlainLabel(way, tone="muted", scale="small", wrap=True, selectable=True))
 
 
 class AdvancedIndexingForm(ValueForm):

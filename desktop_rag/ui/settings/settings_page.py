@@ -107,7 +107,7 @@ class AnswersForm(ValueForm):
     def __init__(self) -> None:
         super().__init__(tr("Answers"), AnswerSettings())
         self.add("checks_claims")
-        self._of_checks = self.add("model_check", "hides_unsupported")
+        self._of_checks = self.add("model_check")
         self.add("suggests_questions", "asks_few_files")
 
     def show_value(self, value: AnswerSettings) -> None:

@@ -5,14 +5,10 @@ X11. Some desktops have no tray, and some start theirs after the app: `is_there`
 the window closes.
 """
 
-import sys
-from collections.abc import Sequence
-
 from PySide6.QtCore import QDateTime, QLocale, QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
-from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.domain import DocumentState, Source, SourceState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
@@ -23,28 +19,13 @@ from desktop_rag.core.library_events import (
     SourcesChanged,
     Stage,
 )
-from desktop_rag.core.pictures import PictureHold
 from desktop_rag.ingest.library import Library
 from desktop_rag.progress_words import progress_line
-from desktop_rag.ui.chat.conversation_model import title_of
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.library_state import LibraryFacts
-from desktop_rag.ui.foundation.wording import cut_line, literal
+from desktop_rag.ui.foundation.wording import cut_line
 from desktop_rag.ui.tray.app_icon import AppIcon
 
-
-def menu_text(text: str) -> str:
-    """The text for a QAction whose menu is to show `text` literally, without underlined letters.
-
-    Qt underlines after `&`. On Linux the desktop draws the menu and underlines after `_`; Qt
-    translates the first `&` and leaves the rest.
-    """
-    if sys.platform != "linux":
-        return literal(text)
-    return text.replace("_", "__").replace("&", "&&", 1)
-
-
-_CHATS = 5
 _TITLE_CHARS = 40
 _HOUR_MS = 3_600_000
 _COUNT_DELAY_MS = 3_000
@@ -64,7 +45,6 @@ class Tray(QObject):
     settings_requested = Signal()
     quit_requested = Signal()
     notification_pressed = Signal()
-    conversation_requested = Signal(object)
     facts_changed = Signal(object)
 
     def __init__(
@@ -75,7 +55,6 @@ class Tray(QObject):
         self._library = library
         self._app_icon = app_icon
         self.facts = LibraryFacts(library.indexing.progress())
-        self._chats: list[Conversation] = []
         self.menu = QMenu()
         self._icon = self._make_icon()
         self._tries = 0
@@ -145,12 +124,6 @@ class Tray(QObject):
         if QGuiApplication.focusWindow() is None:
             self._change_facts(has_error=True)
 
-    def show_conversations(self, conversations: Sequence[Conversation]) -> None:
-        """Offer the last chats in the menu."""
-        latest = sorted(conversations, key=lambda c: c.updated_at, reverse=True)
-        self._chats = latest[:_CHATS]
-        self._fill_chats()
-
     def forget_error(self) -> None:
         """Drop the mark of a failure that the person has seen."""
         self._change_facts(has_error=False)
@@ -161,8 +134,6 @@ class Tray(QObject):
         self._state_line = QAction(self, enabled=False)
         self._pause = QAction(self)
         self._pause.triggered.connect(self._on_pause_toggled)
-        self._pictures = QAction(self)
-        self._pictures.triggered.connect(self._on_pictures_toggled)
         self._failures = QAction(self)
         self._failures.triggered.connect(self.failures_requested)
         menu = self.menu
@@ -170,27 +141,12 @@ class Tray(QObject):
         menu.addSeparator()
         menu.addAction(tr("Quick ask"), self.quick_ask_requested.emit)
         menu.addAction(tr("Open desktop-rag"), self.window_requested.emit)
-        self._recent = menu.addMenu(tr("Last chats"))
-        self._recent.triggered.connect(self._on_chat_chosen)
         menu.addSeparator()
         menu.addAction(self._pause)
-        menu.addAction(self._pictures)
         menu.addAction(self._failures)
         menu.addSeparator()
         menu.addAction(tr("Settings"), self.settings_requested.emit)
         menu.addAction(tr("Quit"), self.quit_requested.emit)
-        self._fill_chats()
-
-    def _fill_chats(self) -> None:
-        self._recent.clear()
-        for chat in self._chats:
-            title = menu_text(cut_line(title_of(chat), _TITLE_CHARS))
-            self._recent.addAction(title).setData(chat)
-        self._recent.setEnabled(bool(self._chats))
-
-    @Slot(QAction)
-    def _on_chat_chosen(self, entry: QAction) -> None:
-        self.conversation_requested.emit(entry.data())
 
     @Slot()
     def _on_pause_toggled(self) -> None:
@@ -200,17 +156,6 @@ class Tray(QObject):
             self._resume.start()
             self._library.indexing.pause()
         self._on_progress(ProgressChanged(self._library.indexing.progress()))
-
-    @Slot()
-    def _on_pictures_toggled(self) -> None:
-        indexing = self._library.indexing
-        match indexing.progress().pictures.hold:
-            case PictureHold.NONE:
-                indexing.pause_pictures()
-            case PictureHold.PAUSED:
-                indexing.resume_pictures()
-            case _:
-                indexing.read_pictures()
 
     def _on_progress(self, event: ProgressChanged) -> None:
         is_paused = self._library.indexing.is_paused
@@ -282,10 +227,6 @@ class Tray(QObject):
         self._state_line.setText(cut_line(lines[0], _TITLE_CHARS * 2))
         words = tr("Resume indexing") if facts.is_paused else tr("Pause indexing for an hour")
         self._pause.setText(words)
-        pictures = facts.progress.pictures
-        is_free = pictures.hold is PictureHold.NONE
-        self._pictures.setText(tr("Pause pictures") if is_free else tr("Read pictures"))
-        self._pictures.setVisible(pictures.count > 0)
         count = facts.failed + facts.offline
         self._failures.setText(
             tr("Show what failed ({count:,})", count=count) if count else tr("Show what failed")

@@ -19,7 +19,7 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.days import written_day
-from desktop_rag.ui.foundation.wording import one_line, size_in_words
+from desktop_rag.ui.foundation.wording import collection_name, size_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note
 from desktop_rag.ui.widgets.forms import choose_file, open_once, save_as
@@ -199,7 +199,7 @@ class BackupPage(ScrolledPage):
             self._row_column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
         chosen = self._choice.currentText()
         self._choice.clear()
-        self._choice.addItems([one_line(c.name) for c in self._collections])
+        self._choice.addItems([collection_name(c) for c in self._collections])
         self._choice.setCurrentIndex(max(0, self._choice.findText(chosen)))
         self._set_busy(self._ticks.isActive())
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QDir, Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox, QWidget
 
@@ -98,6 +98,25 @@ class FormDialog(QDialog):
         self.submitted.emit(self.value())
 
 
+# Where the last file was chosen. The working folder, Qt's usual place, says nothing to people.
+_left_at = QUrl.fromLocalFile(QDir.homePath())
+
+
+def _file_dialog(parent: QWidget, title: str, name: str, start: str = "") -> QFileDialog:
+    """A dialog in the folder `start`, else where the last one ended."""
+
+    def leave() -> None:
+        global _left_at  # noqa: PLW0603  one for all dialogs, as for a person
+        _left_at = dialog.directoryUrl()
+
+    dialog = QFileDialog(parent, title, start)
+    if not start:
+        dialog.setDirectoryUrl(_left_at)
+    dialog.setObjectName(name)
+    dialog.accepted.connect(leave)
+    return dialog
+
+
 def choose_file(
     parent: QWidget,
     title: str,
@@ -108,8 +127,8 @@ def choose_file(
     filters: Sequence[str] = (),
 ) -> None:
     """Let the person choose a file that exists; `take` gets its path. `name` is for tests."""
-    dialog = QFileDialog(parent, title, start, fileMode=QFileDialog.FileMode.ExistingFile)
-    dialog.setObjectName(name)
+    dialog = _file_dialog(parent, title, name, start)
+    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
     if filters:
         dialog.setNameFilters(filters)
     dialog.fileSelected.connect(take)
@@ -120,8 +139,8 @@ def choose_files(
     parent: QWidget, title: str, take: Callable[[list[str]], object], *, name: str = ""
 ) -> None:
     """Let the person choose files that exist; `take` gets their paths."""
-    dialog = QFileDialog(parent, title, fileMode=QFileDialog.FileMode.ExistingFiles)
-    dialog.setObjectName(name)
+    dialog = _file_dialog(parent, title, name)
+    dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
     dialog.filesSelected.connect(take)
     open_once(dialog)
 
@@ -130,8 +149,8 @@ def choose_folder(
     parent: QWidget, title: str, take: Callable[[str], object], *, name: str = "", start: str = ""
 ) -> None:
     """Let the person choose a folder, as `choose_file`."""
-    dialog = QFileDialog(parent, title, start, fileMode=QFileDialog.FileMode.Directory)
-    dialog.setObjectName(name)
+    dialog = _file_dialog(parent, title, name, start)
+    dialog.setFileMode(QFileDialog.FileMode.Directory)
     dialog.setOption(QFileDialog.Option.ShowDirsOnly)
     dialog.fileSelected.connect(take)
     open_once(dialog)
@@ -151,8 +170,8 @@ def save_as(
     `kinds` are the filters with the ending that each adds to a name without one; the first is the
     usual one.
     """
-    dialog = QFileDialog(parent, title, acceptMode=QFileDialog.AcceptMode.AcceptSave)
-    dialog.setObjectName(name)
+    dialog = _file_dialog(parent, title, name)
+    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     dialog.setNameFilters(list(kinds))
     dialog.setDefaultSuffix(next(iter(kinds.values())))
     dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(kinds[chosen]))

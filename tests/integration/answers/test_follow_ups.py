@@ -280,5 +280,14 @@ def test_a_first_question_quotes_no_heading_of_another_language(open_indexed: Op
     english = "The keeper lights the lamp at dusk and cleans the lens with a soft cloth. " * 20
     german = "Der Leuchtturm wird jedes Jahr im Frühling von einem Maler aus der Stadt gestrichen. "
     manual = f"# Lighthouse\n\n## Der Anstrich\n\n{german * 3}\n\n## Lamp keeping\n\n{english}\n"
-    found = open_indexed({"manual.md": manual}).chat.first_questions()
+    found = open_indexed({"manual.md": manual}).chat.first_questions("en")
     assert found == ("What does “manual.md” say about “Lamp keeping”?",)
+
+
+def test_a_first_question_is_in_the_language_of_the_window(open_indexed: OpenIndexed) -> None:
+    english = "The keeper lights the lamp at dusk and cleans the lens with a soft cloth. " * 5
+    chat = open_indexed({"manual.md": f"# Lighthouse\n\n## Lamp keeping\n\n{english}\n"}).chat
+    [found] = chat.first_questions("de")
+    assert found.startswith("Was steht")
+    assert "„Lamp keeping“" in found
+    assert chat.first_questions("xx") == chat.first_questions("en"), "that of the document"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QMenu, QMessageBox
+from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.files.settings_file import load_settings
@@ -52,21 +52,15 @@ def test_cancel_leaves_the_window_open(person: Person) -> None:
     assert person.window.settings.value.background.when_closed is WhenClosed.ASK
 
 
-def test_the_tray_offers_pause_chats_and_what_failed(
+def test_the_tray_offers_a_pause_and_what_failed(
     open_window: Callable[[], Person], papers: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     person = open_window()
     person.drops(papers)
     person.sees("1 not read")
-    person.presses("Ctrl+1")
-    person.asks("When is the lamp lit?")
-    person.sees("Excerpts from your documents")
     menu = person.app.presence.tray.menu
     actions = {action.text(): action for action in menu.actions()}
     person.waits_until(lambda: "Show what failed (1)" in {a.text() for a in menu.actions()})
-    chats = actions["Last chats"].menu()
-    assert isinstance(chats, QMenu)
-    person.waits_until(lambda: [a.text() for a in chats.actions()] == ["When is the lamp lit?"])
     actions["Pause indexing for an hour"].trigger()
     assert person.app.services.library.indexing.is_paused
     assert "Resume indexing" in {a.text() for a in menu.actions()}
@@ -74,6 +68,3 @@ def test_the_tray_offers_pause_chats_and_what_failed(
     assert not person.app.services.library.indexing.is_paused
     next(a for a in menu.actions() if a.text().startswith("Show what failed")).trigger()
     person.waits_until(lambda: len(person.rows("Files")) == 1)
-    person.presses("Ctrl+N")
-    chats.actions()[0].trigger()
-    person.sees("The lamp is lit at dusk by the keeper.")

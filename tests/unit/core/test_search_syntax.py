@@ -13,12 +13,6 @@ def test_every_example_is_understood(written: str) -> None:
     assert query.phrases or query.excluded or not query.filters.is_empty
 
 
-def test_the_beginnings_leave_the_persons_own_words_out() -> None:
-    assert [example.beginning for example in SEARCH_SYNTAX] == [
-        '"', "-", "file:", "type:", "folder:", "collection:", "tag:", "after:", "before:",
-    ]  # fmt: skip
-
-
 def test_the_lines_stand_in_columns() -> None:
     lines = syntax_lines()
     assert len({line.index("only") for line in lines}) == 1

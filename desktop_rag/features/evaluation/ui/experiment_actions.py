@@ -47,7 +47,12 @@ from desktop_rag.features.evaluation.values.scoring import RunScores, SetResults
 from desktop_rag.ui.documents.document_beside import DialogReading
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import failure_in_words, one_line
+from desktop_rag.ui.foundation.wording import (
+    collection_name,
+    failure_in_words,
+    given_name,
+    one_line,
+)
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note, number_field
 from desktop_rag.ui.widgets.forms import FormDialog, ask_first, choose_file, open_once, save_as
@@ -408,7 +413,7 @@ class ExperimentActions(QObject):
             endpoints = self._chat.models.settings.endpoints
             offered = self._chat.models.offered
             models = [
-                (f"{name} · {endpoint.label}", (endpoint.base_url, name))
+                (f"{name} · {given_name(endpoint.label)}", (endpoint.base_url, name))
                 for endpoint in endpoints
                 for name in dict.fromkeys((endpoint.model, *offered(endpoint.base_url)))
                 if name
@@ -416,7 +421,8 @@ class ExperimentActions(QObject):
             every = self._chat.assistants.all()
             assistants = [(a.name, a.assistant_id) for a in every]
             own_models = frozenset(a.assistant_id for a in every if a.has_model)
-            collections = [(c.name, c.collection_id) for c in self._library.collections.all()]
+            known = self._library.collections.all()
+            collections = [(collection_name(c), c.collection_id) for c in known]
             endpoint = self._chat.models.endpoint
             usual = endpoint.model or tr("Excerpts")
             return SetUpChoices(models, assistants, collections, usual, endpoint.is_set, own_models)

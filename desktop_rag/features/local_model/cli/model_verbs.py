@@ -121,7 +121,7 @@ def _row(model: "LocalModel") -> dict[str, Any]:
         "program": model.program,
         "size_gb": round(model.header.size_bytes / _GB, 2),
         "quantisation": model.header.quantisation,
-        "context_tokens": model.header.context_tokens,
+        "context_tokens": model.context_tokens,
         "licence": model.header.licence,
         "fits": model.fits,
         "is_fetched": model.is_fetched,

@@ -161,11 +161,11 @@ def in_words(download: Download) -> str:
 
 def _facts_here(model: LocalModel) -> Iterator[str]:
     yield size_in_words(model.header.size_bytes)
-    if tokens := model.header.context_tokens:
+    if tokens := model.context_tokens:
         yield tr("reads {count} tokens", count=number_in_words(tokens))
     yield from filter(None, (model.header.quantisation, one_line(model.header.licence)))
     if model.program:
-        yield tr("found in {program}", program=model.program)
+        yield tr("kept by {program}, which also removes it", program=model.program)
     if not model.fits:
         yield tr("too large for the memory that is free")
     if model.written_per_s:
@@ -178,7 +178,7 @@ def _facts_here(model: LocalModel) -> Iterator[str]:
 
 
 def _facts_offered(model: OfferedModel) -> Iterator[str]:
-    yield tr("about {size:.1f} GB", size=model.size_gb)
+    yield tr("about {size}", size=size_in_words(model.size_bytes))
     yield tr("for {size:.0f} GB of memory", size=model.memory_gb)
     yield model.licence
     if model.calls_tools:

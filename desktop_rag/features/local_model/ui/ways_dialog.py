@@ -4,7 +4,7 @@ A download goes on while the dialog is closed; its model answers once it is ther
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from PySide6.QtCore import Signal, Slot
@@ -12,6 +12,7 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QDialog, QProgressBar, QWidget
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.extras import way_to_install
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.features.local_model.catalogue import OfferedModel, Suggestion
@@ -29,13 +30,13 @@ from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 
 _WIDTH_PX = 520
 _PARTS = 1_000
+_MOST_NAMED = 3
 # At 100 Mbit/s.
 _MINUTES_A_GB = 8_000 / 100 / 60
 _FILES = tr("Models (*.gguf)")
 _INTRO = tr("A model writes answers from your documents. Choose where it runs; you can change it.")
 _ABSENT = tr(
-    "This installation can't run models by itself. Install it with the extra “local-model”, or use"
-    " one of the ways below."
+    "This installation can't run models by itself. Use one of the ways below, or add what it needs:"
 )
 _PROGRAMS = tr("Ollama, LM Studio, llama.cpp and others, at their usual addresses.")
 _LOOKING = tr("Looking at the usual addresses…")
@@ -45,9 +46,13 @@ _SERVICE = tr("It needs a key, and is sent the passages that a question finds.")
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """What this computer has: the best model found, the one to fetch, and a download of it."""
+    """What this computer has: the best model found, the one to fetch, and a download of it.
+
+    `others` are models too small or too large to be offered by themselves.
+    """
 
     found: LocalModel | None
+    others: Sequence[LocalModel]
     suggestion: Suggestion
     download: Download | None
     is_installed: bool
@@ -129,12 +134,13 @@ class WaysDialog(QDialog):
     def _look(self) -> _Offer:
         """On a worker thread: the disk is read."""
         known, suggestion = self._models.all(), self._models.suggestion()
-        good = [model for model in known if model.is_good and not model.is_used]
+        unused = [model for model in known if not model.is_used]
+        good = [model for model in unused if model.is_good]
         best = max(good, key=lambda model: model.header.parameters, default=None)
         # What was begun goes before what is suggested.
         begun = [d for d in self._models.downloads.all() if d.state is not DownloadState.DONE]
         download = begun[0] if begun else None
-        return _Offer(best, suggestion, download, self._models.is_installed)
+        return _Offer(best, unused, suggestion, download, self._models.is_installed)
 
     @Slot(object)
     def _show(self, offer: _Offer | None) -> None:
@@ -147,13 +153,13 @@ class WaysDialog(QDialog):
         if offer is None:
             self._words.setText(tr("Looking for models on this computer…"))
         elif not offer.is_installed:
-            self._words.setText(_ABSENT)
+            self._words.setText(f"{_ABSENT} {told(way_to_install('local-model'))}")
         elif offer.download:
             self._show_download(offer.download)
         elif offer.found:
             self._show_found(offer.found)
         else:
-            self._show_suggestion(offer.suggestion)
+            self._show_suggestion(offer.suggestion, offer.others)
         # Its words may need more room than those before.
         self.resize(self.size().expandedTo(self.sizeHint()))
 
@@ -163,16 +169,24 @@ class WaysDialog(QDialog):
         self._words.setText(f"{one_line(model.name)}: {said}")
         self._press.setText(tr("Use it"))
 
-    def _show_suggestion(self, suggestion: Suggestion) -> None:
+    def _show_suggestion(self, suggestion: Suggestion, others: Sequence[LocalModel]) -> None:
         model, place = suggestion.model, self._models.downloads
         folder = breakable(place.folder)
         words = tr(
-            "{name}: {size:.1f} GB from {host}, about {minutes} min at 100 Mbit/s, licence:"
+            "{name}: {size} from {host}, about {minutes} min at 100 Mbit/s, licence:"
             " {licence}. It is kept in {folder}.",
-            name=model.name, size=model.size_gb, host=place.host, licence=model.licence,
+            name=model.name, size=size_in_words(model.size_bytes), host=place.host,
+            licence=model.licence,
             minutes=max(1, round(model.size_gb * _MINUTES_A_GB)), folder=folder,
         )  # fmt: skip
-        self._words.setText(f"{words}\n{told(suggestion.reason)}")
+        lines = [words, told(suggestion.reason)]
+        if others:
+            names = ", ".join(
+                f"{one_line(m.name)} ({m.program})" if m.program else one_line(m.name)
+                for m in others[:_MOST_NAMED]
+            )
+            lines.append(tr("Here already, under “All models…”: {names}.", names=names))
+        self._words.setText("\n".join(lines))
         self._press.setText(tr("Fetch it"))
 
     def _show_download(self, download: Download) -> None:
@@ -215,8 +229,7 @@ class WaysDialog(QDialog):
         if download.state is DownloadState.DONE:
             self._run(lambda: self._models.use(Path(download.model.file).stem))
         elif self._offer:
-            shown = _Offer(None, self._offer.suggestion, download, self._offer.is_installed)
-            self._show(shown)
+            self._show(replace(self._offer, found=None, download=download))
 
     def _on_state_changed(self, event: ModelStateChanged) -> None:
         if event.state is ModelState.FAILED:
@@ -243,7 +256,12 @@ class WaysDialog(QDialog):
             self._programs.setText(f"{self._server.name}: {one_line(self._server.models[0])}")
             self._program.setText(tr("Use it"))
         else:
-            self._programs.setText(f"{_PROGRAMS} {_NO_PROGRAM}")
+            keepers = {m.program for m in self._offer.others if m.program} if self._offer else ()
+            files = tr(
+                "Model files of {programs} can be used without it: “All models…” above.",
+                programs=", ".join(sorted(keepers)),
+            )
+            self._programs.setText(f"{_PROGRAMS} {_NO_PROGRAM} {files if keepers else ''}".strip())
 
     def _run(self, use: Callable[[], LocalModel]) -> None:
         """Use a model on a worker thread, and say so."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from desktop_rag.cli.terminal import not_empty, prints, say
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.extras import way_to_install
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import find_home
 
@@ -193,8 +194,8 @@ def _key(_arguments: argparse.Namespace) -> int:
 
 def _need_library() -> None:
     if not find_spec("nio") or not find_spec("vodozemac"):
-        hint = "Install it: pip install 'desktop-rag[matrix]'."
-        raise AppError("The bot needs a library that is not installed.", hint)
+        title = "The bot needs a library that is not installed."
+        raise AppError(title, way_to_install("matrix"))
 
 
 def _typed(prompt: str) -> str:

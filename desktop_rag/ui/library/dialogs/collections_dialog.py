@@ -9,7 +9,7 @@ from desktop_rag.core.domain import Collection, Source
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ChunkMethod, ChunkSettings
 from desktop_rag.ui.endpoints.model_field import MODEL_NOTE, ModelField
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import collection_name, given_name, one_line
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, plain_tooltip
 from desktop_rag.ui.widgets.form_fields import (
     DropDown,
@@ -50,7 +50,7 @@ class MemberList(QListWidget):
 
     def show_members(self, collection_id: str) -> None:
         """Show the members of this collection; a new one, whose id is empty, has none."""
-        names = {c.collection_id: one_line(c.name) for c in self._collections}
+        names = {c.collection_id: collection_name(c) for c in self._collections}
         others = [name for key, name in names.items() if key != collection_id]
         self.clear()
         for source in self._sources:
@@ -98,7 +98,7 @@ class CollectionsDialog(QDialog):
         self._members = MemberList(collections, sources, self)
         self._new = TextButton(tr("New collection"), kind="quiet", then=self._on_new)
         self._chosen = DropDown()
-        self._chosen.addItems([one_line(c.name) for c in collections])
+        self._chosen.addItems([collection_name(c) for c in collections])
         self._chosen.setAccessibleName(tr("Collection"))
         self._name = QLineEdit()
         self._name.setAccessibleName(tr("Name of the collection"))
@@ -187,7 +187,7 @@ class CollectionsDialog(QDialog):
     @Slot()
     def _show(self) -> None:
         self._question.hide()
-        self._name.setText(self._collection.name)
+        self._name.setText(given_name(self._collection.name))
         self._members.show_members(self._collection.collection_id)
         self._remove.setVisible(bool(self._collection.collection_id))
         self._methods[self._collection.chunking.method].setChecked(True)
@@ -209,6 +209,7 @@ class CollectionsDialog(QDialog):
         method = selected_value(self._methods)
         chunking = ChunkSettings(method, before.chunking.max_tokens, self._overlap.value())
         name, model = self._name.text(), self._model.spec
+        name = before.name if name == given_name(before.name) else name
         hosts = tuple(self._hosts.toPlainText().splitlines())
         edited = Collection(before.collection_id, name, chunking, model, hosts)
         self.saved.emit(edited, self._members.chosen)

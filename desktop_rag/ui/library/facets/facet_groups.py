@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from desktop_rag.core.domain import Collection, Source
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.document_kinds import DocumentKind, kind_in_words
-from desktop_rag.ui.foundation.wording import one_line, value_in_words
+from desktop_rag.ui.foundation.wording import collection_name, one_line, value_in_words
 from desktop_rag.ui.library.facets.facet_values import (
     Facet,
     FileFilter,
@@ -55,7 +55,7 @@ class Places:
     def label(self, facet: Facet, value: str) -> str:
         """The words for a value of a facet."""
         if facet is Facet.COLLECTION:
-            names = {c.collection_id: c.name for c in self.collections}
+            names = {c.collection_id: collection_name(c) for c in self.collections}
             return one_line(names.get(value, tr("Removed collection")))
         if facet is Facet.STATE:
             return value_in_words(StateGroup(value), begins=True)

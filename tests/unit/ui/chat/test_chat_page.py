@@ -356,10 +356,3 @@ def test_the_sources_stay_while_the_next_question_is_asked(
     qtbot.waitUntil(lambda: len(seen) > 2 and is_answered(room))
     assert all(seen)
     assert panel.width() == width
-
-
-@pytest.mark.everyday
-def test_the_caution_names_marks_once_a_model_writes(room: Room, server: ChatServer) -> None:
-    assert "Answers can be wrong. Press a number to read the source." in room.words()
-    use(room, server)
-    assert any("or a mark to see the check" in words for words in room.words())

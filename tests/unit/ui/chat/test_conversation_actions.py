@@ -8,6 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.conversation import Conversation, Feedback, Role
 from desktop_rag.ui.chat.chat_page import ChatHeader
+from desktop_rag.ui.chat.conversation_actions import ConversationActions
 from desktop_rag.ui.chat.conversation_list import ConversationList
 from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.documents.sources_panel import SourceCard
@@ -160,6 +161,13 @@ def test_a_pinned_chat_is_written_to_a_file(
     dialog.reject()
     qtbot.waitUntil(lambda: [done.notice.title for done in told] == [f"Exported to {target}."])
     assert "lit at dusk" in target.read_text(encoding="utf-8")
+    [actions], [chat] = room.page.findChildren(ConversationActions), room.chat.history.all()
+    for name, begins in (("chat.PDF", b"%PDF-1."), ("chat.odt", b"PK\x03\x04")):
+        paged = tmp_path / name
+        actions.export(chat, paged)
+        qtbot.waitUntil(paged.exists)
+        qtbot.waitUntil(lambda paged=paged: told[-1].notice.title == f"Exported to {paged}.")
+        assert paged.read_bytes().startswith(begins)
 
 
 @pytest.mark.slow
@@ -170,7 +178,7 @@ def test_an_exported_chat_is_imported(room: Room, qtbot: QtBot, tmp_path: Path) 
     path.write_text(room.chat.history.export(original.conversation_id, ".json"), encoding="utf-8")
     [before] = room.answers()
     room.page.new_chat()
-    button(room.page, "Import chat…").click()
+    room.page.findChildren(ChatHeader)[0].import_requested.emit()
     dialog = room.page.findChildren(QFileDialog, "importDialog")[0]
     dialog.fileSelected.emit(str(path))
     dialog.reject()
@@ -193,7 +201,7 @@ def test_a_source_of_an_imported_chat_that_is_not_here_opens_nothing(
     path.write_text(text, encoding="utf-8")
     room.page.new_chat()
     with listening_desktop() as desktop:
-        button(room.page, "Import chat…").click()
+        room.page.findChildren(ChatHeader)[0].import_requested.emit()
         dialog = room.page.findChildren(QFileDialog, "importDialog")[0]
         dialog.fileSelected.emit(str(path))
         dialog.reject()

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QPushButton
+from PySide6.QtWidgets import QApplication, QLineEdit, QListView, QMenu, QPushButton
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
@@ -102,6 +102,20 @@ def test_a_click_opens_and_another_on_the_same_does_not(
     chats.choose("c2")
     with qtbot.assertNotEmitted(chats.opened):
         qtbot.mouseClick(view(chats).viewport(), Qt.MouseButton.LeftButton, pos=point)
+
+
+def test_no_row_moves_under_the_pointer(chats: ConversationList) -> None:
+    went_on = [replace(CHATS[1], updated_at=99.0), CHATS[0], CHATS[2]]
+    before = titles(chats)
+    chats.setAttribute(Qt.WidgetAttribute.WA_UnderMouse)
+    chats.show_conversations(went_on)
+    assert titles(chats) == before
+    chats.show_conversations([*went_on, Conversation("c4", "Fourth", "", 1.0)])
+    assert titles(chats)[0] == "<b>Fog</b> horn", "another chat is shown at once"
+    chats.show_conversations(CHATS)
+    chats.setAttribute(Qt.WidgetAttribute.WA_UnderMouse, False)
+    QApplication.sendEvent(chats, QEvent(QEvent.Type.Leave))
+    assert titles(chats) == before
 
 
 def test_new_chat_is_requested(chats: ConversationList, qtbot: QtBot) -> None:

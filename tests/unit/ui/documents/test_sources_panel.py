@@ -55,6 +55,41 @@ def test_cited_sources_come_first(panel: SourcesPanel, qtbot: QtBot) -> None:
     assert {"Cited · 1", "Also found · 1", "2 sources"} <= set(texts)
 
 
+def test_sources_of_one_passage_share_a_card(panel: SourcesPanel, qtbot: QtBot) -> None:
+    again = replace(CITED, n=9, quote="Then it burns.")
+    panel.show_sources([FOUND, CITED, again, replace(CITED, n=4, is_cited=False, quote="")])
+    qtbot.waitUntil(lambda: set(cards(panel)) == {1, 2})
+    shown = cards(panel)[2]
+    texts = [label.text() for label in panel.findChildren(QLabel)]
+    assert {"2, 9, 4", "Cited · 1", "Also found · 1", "2 sources"} <= set(texts)
+    at = PASSAGE.index("It is trimmed")
+    panel.mark_cited({2: [(at, at + 5)], 9: [(at + 20, at + 25)]})
+    assert (
+        marked_in(shown.findChildren(PassageText)[0])
+        == PASSAGE[at : at + 5] + PASSAGE[at + 20 : at + 25]
+    )
+    panel.choose(9)
+    assert shown.property("chosen")
+    assert not cards(panel)[1].property("chosen")
+
+
+def test_many_that_no_sentence_cites_are_shown_by_a_press(
+    panel: SourcesPanel, qtbot: QtBot
+) -> None:
+    others = [replace(FOUND, n=n, text=f"Text {n}.") for n in range(3, 9)]
+    panel.show_sources([CITED, *others])
+    qtbot.waitUntil(lambda: set(cards(panel)) == {2})
+    [more] = [b for b in panel.findChildren(QAbstractButton) if b.text() == "Also found · 6"]
+    assert more.isVisible()
+    assert more.y() > cards(panel)[2].y()
+    panel.choose(5)
+    assert not more.isVisible()
+    qtbot.waitUntil(lambda: set(cards(panel)) == set(range(2, 9)))
+    assert cards(panel)[8].y() > cards(panel)[3].y() > cards(panel)[2].y()
+    panel.show_sources(others)
+    qtbot.waitUntil(lambda: set(cards(panel)) == set(range(3, 9)))
+
+
 def test_a_card_shows_its_document_and_location(panel: SourcesPanel) -> None:
     assert lines(cards(panel)[2]) == ["B <i>x</i>", "page 4", "b.pdf"]
     assert lines(cards(panel)[1]) == ["A", "Lamp › Wick", "a.md"]

@@ -17,7 +17,7 @@ from desktop_rag.core.claims import (
 )
 from desktop_rag.core.conversation import ModelCheckOffered, SourceRef
 from desktop_rag.core.parsed import Anchor
-from desktop_rag.core.settings import AnswerSettings, ModelCheck, Settings
+from desktop_rag.core.settings import ModelCheck
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.claim_marks import (
     MARK,
@@ -32,7 +32,7 @@ from desktop_rag.ui.messages.claim_panel import ClaimPanel
 from desktop_rag.ui.widgets.marked_text import MarkedText
 from tests.claims import unchecked
 from tests.servers.chat_server import ChatServer
-from tests.unit.ui.chat_room import QUESTION, Room, ask, click, named, use
+from tests.unit.ui.chat_room import Room, ask, click, named, use
 from tests.unit.ui.rooms import button, texts
 
 SAID = "It burns 40 litres of oil a night."
@@ -319,32 +319,6 @@ def test_an_answer_gets_its_badges_and_a_press_opens_the_panel(
     [close] = named(room, "Close")
     close.click()
     assert panel.isHidden()
-
-
-@pytest.mark.slow
-def test_an_unsupported_answer_is_hidden_on_request(
-    room: Room, server: ChatServer, qtbot: QtBot
-) -> None:
-    server.answer = "Seven cooks from Vienna bought the parliament a ferry in 1874 [1]."
-    use(room, server)
-    wished = AnswerSettings(hides_unsupported=True)
-    room.page.apply(Settings(endpoint=server.endpoint(), answers=wished))
-    room.page.ask(QUESTION)
-    qtbot.waitUntil(lambda: is_hidden(room))
-    assert room.answers() == []
-    room.page.apply(Settings(answers=replace(wished, checks_claims=False)))
-    assert not is_hidden(room), "what is not checked is not hidden"
-    room.page.apply(Settings(answers=wished))
-    button(room.page, "Show anyway").click()
-    room.page.apply(Settings(answers=wished))
-    assert not is_hidden(room), "it was shown on purpose"
-    assert "Seven cooks" in room.answers()[0]
-    click(room, qtbot, "Regenerate answer", 0)
-    qtbot.waitUntil(lambda: is_hidden(room))
-
-
-def is_hidden(room: Room) -> bool:
-    return any(text.startswith("Answer hidden:") for text in room.words())
 
 
 def test_differing_words_are_shown_on_both_sides(panel: ClaimPanel) -> None:

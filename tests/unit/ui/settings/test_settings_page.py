@@ -39,6 +39,8 @@ from desktop_rag.ui.settings.settings_page import SettingsPage
 from tests.keyrings import MemoryKeyring
 from tests.unit.ui.rooms import button, field, make_chat, opened_store, texts
 
+FEW = "Read few files in full when passages don't answer"
+
 
 class Applied(list[Settings]):
     """Records the applied settings."""
@@ -91,7 +93,7 @@ def test_what_is_undone_is_named_and_only_while_it_is_in_view(
     assert "Undo: Theme: Dark → Same as system" in button(page, "Undo").toolTip()
     page.show_page(1)
     assert not button(page, "Undo").isVisible()
-    button(page, "Hide unsupported answers").click()
+    button(page, FEW).click()
     assert button(page, "Undo").isVisible()
     page.hide()
     page.show()
@@ -109,12 +111,12 @@ def test_undo_leaves_alone_what_was_changed_elsewhere(
     amber = EndpointSettings("http://localhost:1/v1", "amber")
     birch = EndpointSettings("http://localhost:2/v1")
     settings.show(Settings(endpoint=amber, other_endpoints=(birch,)))
-    button(page, "Hide unsupported answers").click()
+    button(page, FEW).click()
     named = settings.value.with_endpoint(birch.base_url, replace(birch, model="birch"))
     settings.change(named)
     settings.use_model(birch.base_url, "birch")
     button(page, "Undo").click()
-    assert not settings.value.answers.hides_unsupported
+    assert settings.value.answers.asks_few_files
     assert settings.value.endpoint == replace(birch, model="birch")
     assert settings.value.other_endpoints == (amber,)
     assert not button(page, "Undo").isVisible(), "the model was chosen elsewhere"
@@ -161,10 +163,10 @@ def test_options_for_answers_are_chosen(page: SettingsPage, applied: Applied) ->
     checks = button(page, "Check each sentence against the sources")
     by_model = button(page, "Also check with the model: Always")
     by_model.click()
-    button(page, "Hide unsupported answers").click()
+    button(page, FEW).click()
     button(page, "Suggest follow-up questions").click()
     wished = AnswerSettings(
-        model_check=ModelCheck.ALWAYS, hides_unsupported=True, suggests_questions=False
+        model_check=ModelCheck.ALWAYS, asks_few_files=False, suggests_questions=False
     )
     assert applied[-1].answers == wished
     checks.click()
