@@ -8228,10 +8228,6 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Es gibt kein Thema „{name}“ mehr.</translation>
     </message>
     <message>
-        <source>{path} can&apos;t be used.</source>
-        <translation>{path} kann nicht verwendet werden.</translation>
-    </message>
-    <message>
         <source>Commands can&apos;t be kept, so nothing is done.</source>
         <translation>Befehle können nicht aufbewahrt werden, also geschieht nichts.</translation>
     </message>
@@ -11830,8 +11826,8 @@ Was kostet der Eintritt?</translation>
         <translation>Der Schlüssel ist durch ein Passwort geschützt.</translation>
     </message>
     <message>
-        <source>The key may not be valid for the model “{model}”, or not from this network.</source>
-        <translation>Der Schlüssel gilt vielleicht nicht für das Modell „{model}“ oder nicht aus diesem Netz.</translation>
+        <source>The key may not cover “{model}”. Choose another model, or ask who runs the server.</source>
+        <translation>Der Schlüssel gilt vielleicht nicht für „{model}“. Wählen Sie ein anderes Modell, oder fragen Sie, wer den Server betreibt.</translation>
     </message>
     <message>
         <source>The key of the server&apos;s links can&apos;t be read.</source>
@@ -12316,6 +12312,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The window needs {missing}, which this system lacks.</source>
         <translation>Das Fenster braucht {missing}; auf diesem System fehlt das.</translation>
+    </message>
+    <message>
+        <source>The window of the app imports chats and settings without the index.</source>
+        <translation>Das Fenster der App importiert Chats und Einstellungen ohne den Index.</translation>
     </message>
     <message>
         <source>There are more folders than the {most:,} that the system watches.</source>
@@ -13214,6 +13214,10 @@ Was kostet der Eintritt?</translation>
         <translation>{file}: {strerror}. Eine frühere Datei dieses Namens ist unverändert.</translation>
     </message>
     <message>
+        <source>{folder} can&apos;t be used.</source>
+        <translation>{folder} kann nicht verwendet werden.</translation>
+    </message>
+    <message>
         <source>{folder} is not a folder of this user alone. Remove it and start again.</source>
         <translation>{folder} ist kein Ordner dieses Benutzers allein. Entfernen Sie ihn, und starten Sie noch einmal.</translation>
     </message>
@@ -13492,6 +13496,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{root} and everything in it is for you alone.</source>
         <translation>{root} und alles darin ist nur für Sie zugänglich.</translation>
+    </message>
+    <message>
+        <source>{root} can&apos;t be used.</source>
+        <translation>{root} kann nicht verwendet werden.</translation>
     </message>
     <message>
         <source>{root} does not exist yet.</source>

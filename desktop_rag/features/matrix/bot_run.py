@@ -544,15 +544,14 @@ def run_bot(folder: Path, keeper: SecretKeeper, tell: Callable[[str], None]) -> 
     """Answer in the rooms of the list until SIGINT or SIGTERM. AppError when it can't go on."""
     # Its lines name rooms and keys, and must never hold what people write.
     logging.getLogger("nio").setLevel(logging.ERROR)
-    try:
-        with FileLock(folder / _LOCK, timeout=0):
-            settings = LiveSettings(BotFile(folder / SETTINGS_NAME))
-            secrets = keeper.get(settings.now.user_id)
-            asyncio.run(_run(folder, settings, secrets, tell))
-    except Timeout as exc:
-        raise AppError("The bot runs already.", "End it first.") from exc
-    except OSError as exc:
-        raise AppError("The bot can't use its folder.", f"{folder}: {exc}") from exc
+    with os_error_as("The bot can't use its folder.", folder):
+        try:
+            with FileLock(folder / _LOCK, timeout=0):
+                settings = LiveSettings(BotFile(folder / SETTINGS_NAME))
+                secrets = keeper.get(settings.now.user_id)
+                asyncio.run(_run(folder, settings, secrets, tell))
+        except Timeout as exc:
+            raise AppError("The bot runs already.", "End it first.") from exc
 
 
 def known_devices(folder: Path, keeper: SecretKeeper) -> tuple[str, list[KnownDevice]]:

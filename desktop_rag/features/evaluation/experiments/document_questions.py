@@ -16,7 +16,7 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.conversations.history import History
 from desktop_rag.core.conversation import Feedback, Message, MessageState, Role
 from desktop_rag.core.domain import Document, DocumentState, StoredText
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.text import sentences, words
 from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
@@ -175,18 +175,17 @@ def write_questions(questions: Iterable[SetQuestion], file: Path) -> None:
          "wrong": each.wrong, "sources": each.sources}
         for each in questions
     )  # fmt: skip
-    try:
-        file.touch(_PRIVATE, exist_ok=False)
+    with os_error_as(f"{file} can't be written."):
+        try:
+            file.touch(_PRIVATE, exist_ok=False)
+        except FileExistsError as exc:
+            raise AppError(f"{file} exists.", "Choose another name; nothing was written.") from exc
         with file.open("w", encoding="utf-8") as opened:
             opened.writelines(
                 json.dumps({key: value for key, value in row.items() if value}, ensure_ascii=False)
                 + "\n"
                 for row in rows
             )
-    except FileExistsError as exc:
-        raise AppError(f"{file} exists.", "Choose another name; nothing was written.") from exc
-    except OSError as exc:
-        raise AppError(f"{file} can't be written.", f"{exc.strerror}.") from exc
 
 
 def _answers(chat: Chat) -> Iterator[tuple[str, Message]]:

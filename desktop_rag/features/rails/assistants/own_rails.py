@@ -6,6 +6,7 @@ Any worker thread. Only the file of topics is ever written, and only where it ho
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -197,12 +198,8 @@ class OwnRails:
     def folders(self, assigned: Sequence[str]) -> list[Path]:
         """The folders made here, and those that assistants have, by their names."""
         found = {Path(rails) for rails in assigned if rails and not is_built_in(rails)}
-        try:
+        with os_error_as(f"{self._root} can't be used."), suppress(FileNotFoundError):
             found |= {path for path in self._root.iterdir() if path.is_dir()}
-        except FileNotFoundError:
-            pass
-        except OSError as exc:
-            raise _unusable(self._root, exc) from exc
         return sorted(found, key=lambda path: (path.name.casefold(), str(path)))
 
     def create(self, name: str) -> OpenedRails:
@@ -211,15 +208,11 @@ class OwnRails:
         if not plain:
             raise AppError("These rails have no name.", "Write a few words.")
         folder = self._root / plain
-        try:
+        if folder.exists():
+            raise AppError(f"There are rails with the name “{plain}”.", "Choose another name.")
+        with os_error_as(f"{folder} can't be used."):
             folder.mkdir(parents=True)
             write_atomically(folder / TOPICS_FILE, "")
-        except FileExistsError as exc:
-            raise AppError(
-                f"There are rails with the name “{plain}”.", "Choose another name."
-            ) from exc
-        except OSError as exc:
-            raise _unusable(folder, exc) from exc
         return self.open(folder)
 
     def open(self, folder: Path) -> OpenedRails:
@@ -362,7 +355,3 @@ def _shown(folder: Path) -> str:
         lines = [f"{number:>4}  {line}" for number, line in enumerate(text.rstrip().split("\n"), 1)]
         parts.append("\n".join([path.relative_to(folder).as_posix(), *lines]))
     return "\n\n".join(parts)[:_MOST_SHOWN]
-
-
-def _unusable(path: Path, exc: OSError) -> AppError:
-    return AppError(f"{path} can't be used.", f"{exc.strerror}.")

@@ -14,6 +14,7 @@ from desktop_rag.features.server.access.access_tokens import RowFile
 from desktop_rag.features.server.values.access_values import ALGORITHMS, AccessRule
 from desktop_rag.models.endpoint_address import is_this_computer
 
+_LIKE = "Write it like https://app.example/rights."
 _FORM = "There is a fault in it. Correct it, or delete it and set the rules again."
 
 
@@ -22,13 +23,13 @@ def _check_address(address: str) -> None:
         parts = urlsplit(address)
         host, _ = parts.hostname or "", parts.port
     except ValueError as exc:
-        raise AppError("The address of the application is not valid.", address) from exc
+        raise AppError("The address of the application is not valid.", _LIKE) from exc
     if parts.scheme not in ("http", "https") or not host or parts.fragment:
-        raise AppError("The address of the application is not valid.", address)
+        raise AppError("The address of the application is not valid.", _LIKE)
     if parts.username is not None or parts.password is not None:
         raise AppError("The address of the application holds no user or password.", address)
     if any(char.isspace() or not char.isprintable() for char in address):
-        raise AppError("The address of the application is not valid.", "It has a blank.")
+        raise AppError("The address of the application is not valid.", "Remove the blank from it.")
     if parts.scheme == "http" and not is_this_computer(address):
         hint = "Tokens of users would cross the network in plain sight."
         raise AppError("An application on another computer is asked by https.", hint)

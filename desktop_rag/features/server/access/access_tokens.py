@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from filelock import FileLock, Timeout
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.file_state import stat_of
 from desktop_rag.core.files.own_files import object_in, read_object, write_atomically
 from desktop_rag.core.records import Record, decoded, encoded
@@ -167,14 +167,13 @@ class RowFile(ABC, Generic[_Row]):
     @contextmanager
     def writing(self) -> Generator[None]:
         """Let no other process change the file in this block."""
-        try:
-            self._path.parent.mkdir(mode=0o700, exist_ok=True)
-            with self._lock:
-                yield
-        except Timeout as exc:
-            raise AppError(self.busy, "Try again.") from exc
-        except OSError as exc:
-            raise AppError(self.unsaved, f"{self._path}: {exc.strerror}.") from exc
+        with os_error_as(self.unsaved, self._path):
+            try:
+                self._path.parent.mkdir(mode=0o700, exist_ok=True)
+                with self._lock:
+                    yield
+            except Timeout as exc:
+                raise AppError(self.busy, "Try again.") from exc
 
     def write(self, rows: Sequence[_Row]) -> None:
         """Store these rows in place of the others."""

@@ -64,7 +64,7 @@ class Fault(Enum):
     )
     FORBIDDEN = (
         "The endpoint did not allow this.",
-        "The key may not be valid for the model “{model}”, or not from this network. {said}",
+        "The key may not cover “{model}”. Choose another model, or ask who runs the server. {said}",
     )
     UNKNOWN_MODEL = (
         "The endpoint does not know the model “{model}”.",

@@ -135,7 +135,8 @@ def _refuse_faults(con: Connection) -> None:
 
 
 def _unfit(reason: str) -> AppError:
-    return AppError("The index in the backup does not fit this library.", reason)
+    hint = f"{reason} The window of the app imports chats and settings without the index."
+    return AppError("The index in the backup does not fit this library.", hint)
 
 
 def _name(con: Connection) -> str:
