@@ -19,7 +19,11 @@ from desktop_rag.features.rails.actions.action_calls import (
 from desktop_rag.features.rails.actions.built_in_actions import finder
 from desktop_rag.features.rails.actions.consent import proposed
 from desktop_rag.features.rails.actions.rails_world import Around, ModelCalls, RailsWorld
-from desktop_rag.features.rails.configuration.rails_configuration import RailsConfiguration
+from desktop_rag.features.rails.configuration.rails_configuration import (
+    PIECE_PASSED,
+    PIECE_WRITTEN,
+    RailsConfiguration,
+)
 from desktop_rag.features.rails.intent.intent_recognition import Nearest
 from desktop_rag.features.rails.language.expression_values import as_text
 from desktop_rag.features.rails.prompts.stage_prompts import REMOVE_LAST_MESSAGE
@@ -33,7 +37,6 @@ from desktop_rag.features.rails.rail_events import (
     UserSaid,
 )
 from desktop_rag.features.rails.runtime.event_steps import replay
-from desktop_rag.features.rails.runtime.library_flows import PIECE_PASSED, PIECE_WRITTEN
 from desktop_rag.features.rails.runtime.next_step import RailsState
 from desktop_rag.features.rails.runtime.rail_loop import Conversation, Limits, RailTurn
 

@@ -6,12 +6,14 @@ A folder has *.co, config.yml and prompts.yml; none of it is run. Any thread.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 import yaml
 
 from desktop_rag.core.errors import AppError, os_error_as
+from desktop_rag.core.paths import resources_dir
 from desktop_rag.features.rails.actions.rails_world import StageSettings
 from desktop_rag.features.rails.language.flow_compiler import compile_flows
 from desktop_rag.features.rails.language.flow_parser import parse_flows
@@ -19,7 +21,6 @@ from desktop_rag.features.rails.language.flow_program import Program
 from desktop_rag.features.rails.language.flow_syntax import FlowFile
 from desktop_rag.features.rails.prompts.stage_prompts import Prompts
 from desktop_rag.features.rails.rail_events import UserIntent
-from desktop_rag.features.rails.runtime.library_flows import NEXT_STEP, library_flows
 
 _RAIL = re.compile(r"(?P<name>[^\W\d][\w \-']*\w)(?P<arguments>(?:\s+\$\w+=[\w.\-\"']+)*)")
 _ARGUMENT = re.compile(r"\$(\w+)=[\"']?([\w.\-]+)")
@@ -34,6 +35,43 @@ _LEFT_OUT = {
     "custom_data": "It is for config.py, which is not run.",
     "knowledge_base": "The documents are those of the library.",
 }
+# The flows below every configuration; a definition of the same name replaces one of these.
+NEXT_STEP = "generate next step"
+_UNCHECKED = "  execute generate_bot_message\n"
+# The rails for output over the beginning of a message that is still being written.
+PIECE_WRITTEN, PIECE_PASSED = "piece_written", "piece_passed"
+
+
+@cache
+def library_flows(
+    input_rails: tuple[str, ...] = (),
+    output_rails: tuple[str, ...] = (),
+    retrieval_rails: tuple[str, ...] = (),
+    *,
+    is_grounded: bool = False,
+) -> FlowFile:
+    """The flows with the rails of a configuration, each a statement: `do self check input`."""
+    stages = _flows_in("stages").replace(
+        "{message}", _flows_in("checked_message") if output_rails else _UNCHECKED
+    )
+    stages = stages.replace("{output_rails}", _lines(output_rails, 4))
+    if output_rails:
+        stages += _flows_in("piece").replace("{output_rails}", _lines(output_rails, 2))
+    stages = stages.replace("{retrieval_rails}", _lines(retrieval_rails, 4))
+    stages = stages.replace("{input_rails}", _lines(input_rails or ("return",), 2))
+    # For configurations that want it: each answer from documents is checked once it is said.
+    grounding = _flows_in("grounding") if is_grounded else ""
+    return parse_flows(f"{stages}\n{_flows_in('rails')}\n{grounding}", "library.co")
+
+
+def _flows_in(name: str) -> str:
+    return (resources_dir() / "rails" / "language" / f"{name}.co").read_text("utf-8")
+
+
+def _lines(calls: Sequence[str], indent: int) -> str:
+    return "\n".join(" " * indent + call for call in calls)
+
+
 _KB = "kb: Add its files to the documents of the assistant, or to the library."
 
 

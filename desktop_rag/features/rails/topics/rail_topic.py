@@ -14,6 +14,7 @@ from typing import NoReturn
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.features.rails.actions.stage_actions import ANSWER_FROM_DOCUMENTS
+from desktop_rag.features.rails.configuration.rails_configuration import library_flows
 from desktop_rag.features.rails.language.flow_parser import parse_flows
 from desktop_rag.features.rails.language.flow_syntax import (
     BotSays,
@@ -23,7 +24,6 @@ from desktop_rag.features.rails.language.flow_syntax import (
     Place,
     UserSays,
 )
-from desktop_rag.features.rails.runtime.library_flows import library_flows
 
 # As FORM in the grammar of flows.
 _NAME = re.compile(r"(?!\.\.\.)[^\s\"'#$](?:[^\n\"#]*[^\s\"#])?")
