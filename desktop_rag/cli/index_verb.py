@@ -5,9 +5,12 @@ A running app takes them up like folders added in its window, and keeps them up 
 
 import argparse
 import codecs
+import logging
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing, contextmanager
+from importlib.metadata import EntryPoint, entry_points
+from itertools import islice
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -25,6 +28,7 @@ from desktop_rag.cli.terminal import (
     say,
     waiting_for,
 )
+from desktop_rag.core.crawling import Sending
 from desktop_rag.core.domain import (
     EMBEDDED_ELSEWHERE,
     WHOLE_FOLDER,
@@ -38,6 +42,8 @@ from desktop_rag.core.errors import AppError, WrongPasswordError
 from desktop_rag.core.library_events import SourceScanned
 from desktop_rag.ingest.library import Library
 from desktop_rag.models.embedding.remote_embedder import is_address
+
+log = logging.getLogger(__name__)
 
 # Passwords of encrypted files: typed or read, never an argument that other programs could see.
 
@@ -170,7 +176,11 @@ def _encoding(written: str) -> str:
 def add_index(added: argparse.ArgumentParser) -> None:
     """Add the arguments of `index`."""
     added.set_defaults(run=_index)
-    added.add_argument("folder", nargs="+", help="a folder, a file, or the address of a web page")
+    text = (
+        "a folder, a file, the address of a web page, or SOURCE:PLACE for a source of an installed"
+        " package"
+    )
+    added.add_argument("folder", nargs="+", help=text)
     added.add_argument("--collection", default="", help="add them to this collection")
     added.add_argument("--watch", action="store_true", help="keep running and keep them up to date")
     text = "leave out matching files, as in a .gitignore file; may be repeated"
@@ -254,7 +264,48 @@ def _telling_scans(library: Library, arguments: argparse.Namespace) -> Generator
 def _asked(arguments: argparse.Namespace) -> tuple[list[Path], list[str]]:
     """The folders and the addresses of web pages."""
     urls = [name for name in arguments.folder if name.startswith(_SCHEMES)]
-    return [path_given(name).resolve() for name in arguments.folder if name not in urls], urls
+    others = {*urls, *_named_sources(arguments)}
+    return [path_given(name).resolve() for name in arguments.folder if name not in others], urls
+
+
+# What a source of a package is called with a place: it gives the documents that are there now.
+FromPackage = Callable[[str], Iterable[Sending]]
+SOURCES = "desktop_rag.sources"
+_SENT_AT_ONCE = 50
+
+
+def _named_sources(arguments: argparse.Namespace) -> dict[str, EntryPoint]:
+    """The sources of installed packages that are named, by how they are written."""
+    installed = {entry.name: entry for entry in entry_points(group=SOURCES)}
+    kinds = {name: name.partition(":") for name in arguments.folder}
+    return {
+        n: installed[kind] for n, (kind, sign, _) in kinds.items() if sign and kind in installed
+    }
+
+
+def _take_in(library: Library, collection: str, name: str, entry: EntryPoint) -> str:
+    """Take in what a source of a package has now, and delete what it has no longer; its id.
+
+    Without a collection it gets one of its name.
+    """
+    collection_id = library.collections.find_or_add(collection or entry.name).collection_id
+    number = library.sent.begin_round(collection_id, name)
+    source = library.sent.source(collection_id, name)
+    assert source, "its round began"
+    try:
+        read: FromPackage = entry.load()
+        given = iter(read(name.partition(":")[2]))
+        while batch := list(islice(given, _SENT_AT_ONCE)):
+            library.sent.take(collection_id, name, batch)
+    except AppError:
+        raise
+    except Exception as exc:
+        # The fault of another package, which may do anything. What was there stays.
+        log.exception("the source %s failed", entry.name)
+        hint = f"{type(exc).__name__}: {exc}"
+        raise AppError(f"The source “{entry.name}” failed.", hint) from exc
+    library.sent.end_round(source.source_id, number)
+    return source.source_id
 
 
 def _add(library: Library, arguments: argparse.Namespace) -> set[str]:
@@ -282,7 +333,9 @@ def _add(library: Library, arguments: argparse.Namespace) -> set[str]:
         library.sources.add_links(links, collection_id)
     elif same and links.follow_depth and same.links != links:
         library.sources.set_links(same.source_id, links)
-    return {s.source_id for s in library.sources.all() if _is_asked(s, paths, urls)}
+    asked = {s.source_id for s in library.sources.all() if _is_asked(s, paths, urls)}
+    named = _named_sources(arguments)
+    return asked | {_take_in(library, name, each, entry) for each, entry in named.items()}
 
 
 def _is_asked(source: Source, paths: Sequence[Path], urls: Sequence[str]) -> bool:

@@ -1,11 +1,14 @@
 """The table of formats: everything the app knows of a kind of file stands in its row.
 
-Imports no format library, so the parent reads it too. A new format is a row here and its reader.
+Imports no format library, so the parent reads it too. A new format is a row here and its reader, or
+the same in an installed package, whose entry point in `desktop_rag.readers` is the row.
 """
 
+import logging
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Literal
 
@@ -15,6 +18,8 @@ from desktop_rag.core.recordings import (
     RECORDING_SUFFIXES,
     RECORDING_WEAK_START,
 )
+
+log = logging.getLogger(__name__)
 
 # Where a source in a file of the format opens. The place of a message is its subject.
 Place = Literal["page", "heading", "slide", "cells", "message", "line", "time"]
@@ -81,7 +86,7 @@ _PICTURE_START = rb"\x89PNG\r\n|\xff\xd8\xff|II\*\0|MM\0\*|RIFF.{4}WEBP|BM.{4}\0
 _HTML_START = rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b"
 
 # Where content fits two rows, the upper one holds.
-FORMATS = (
+_OWN = (
     Format(
         PDF, "PDF", (".pdf",), "page",
         f"{_READ}.pdf.pdf:read", safe_reader=f"{_READ}.pdf.pdf:read_with_pypdf",
@@ -237,6 +242,22 @@ FORMATS = (
         "line", f"{_READ}.markup.plain_text:read",
     ),
 )  # fmt: skip
+READERS = "desktop_rag.readers"
+
+
+def _installed() -> Iterator[Format]:
+    """The rows of installed packages, without the suffixes that others have already."""
+    taken = {suffix for row in _OWN for suffix in row.suffixes}
+    for entry in entry_points(group=READERS):
+        try:
+            row: Format = entry.load()
+            yield replace(row, suffixes=tuple(s for s in row.suffixes if s not in taken))
+        except Exception:
+            # The fault of another package, without which all else is read.
+            log.exception("the reader %s can't be loaded", entry.name)
+
+
+FORMATS = (*_OWN, *_installed())
 FORMAT_BY_NAME: Mapping[str, Format] = MappingProxyType({row.name: row for row in FORMATS})
 
 
