@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from threading import RLock
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from desktop_rag.activity.activity import Activity
 from desktop_rag.activity.event_files import EventFiles, EventLog
@@ -53,6 +53,7 @@ from desktop_rag.ingest.read.foundation.format_names import is_worth_reading
 from desktop_rag.ingest.recordings.recordings import RecordingKit
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.watching.watcher import WatchTimes
+from desktop_rag.kept_endpoints import KeptEndpoints
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.connection_states import Connection, Facts, connections
 from desktop_rag.models.embedding.joined_embedding import EmbedderOpener, bundled_folders
@@ -278,23 +279,16 @@ def opened_backups(home: Home) -> Generator[tuple[Backups, Snapshots]]:
         engine.close()
 
 
-class OpenedModels(NamedTuple):
-    """The chat models, and changes of their settings."""
-
-    models: ChatModels
-    changes: SettingsChanges
-
-
 @contextmanager
-def opened_models(home: Home) -> Generator[OpenedModels]:
-    """The chat models and their settings, without the library."""
+def opened_models(home: Home) -> Generator[KeptEndpoints]:
+    """The chat models with their settings, without the library."""
     settings, _ = _settings(home)
     log = EventLog(EventFiles(home.activity))
     recorder = Recorder(log, is_on=settings.activity.is_recorded)
     models = _make_models(home, settings, KeyStore(), recorder)
     try:
         changes = SettingsChanges(home.settings, lambda: models.settings, [models.apply], recorder)
-        yield OpenedModels(models, changes)
+        yield KeptEndpoints(models, changes)
     finally:
         models.stop()
         models.close()

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.endpoint_verbs import find_endpoint
 from desktop_rag.cli.terminal import add_verb, not_empty, open_services, path_given, prints
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.records import checked
+from desktop_rag.kept_endpoints import find_endpoint
 
 # An exported assistant names its collections, since their ids mean nothing elsewhere.
 _COLLECTIONS = "collections"
