@@ -41,6 +41,11 @@ class LibraryHeldError(NotReadableNowError):
 class LibraryAwayError(PassingError):
     """The server that keeps the library does not answer."""
 
+    TITLE = "The database server does not answer."
+
+    def __init__(self, hint: str = "") -> None:
+        super().__init__(self.TITLE, hint)
+
 
 class DiskError(PassingError):
     """The disk refused to read or write, and nothing changed."""

@@ -74,11 +74,12 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that a model may call with an object of this schema."""
+    """A function that a model may call with an object of this schema; it must call a needed one."""
 
     name: str
     description: str
     parameters: Schema
+    is_needed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

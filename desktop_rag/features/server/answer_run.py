@@ -1,8 +1,9 @@
 """One answer on its way to a client, in the terms of every API. The server's thread."""
 
+import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from desktop_rag.core.conversation import (
@@ -17,11 +18,13 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.markup.inert_markdown import inert
 from desktop_rag.features.server.access.callers import Asked
+from desktop_rag.features.server.filters.filter_chain import CallsMade
 from desktop_rag.features.server.program_answers import Answers, failure
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.serving import SourceLinks
 from desktop_rag.features.server.wire_sources import Citation, citations, markdown_list
 from desktop_rag.features.server.worker_events import Nothing, Workers
+from desktop_rag.models.ports import ToolCall
 
 # Clients and proxies give up a connection that stays silent.
 _SILENCE_S = 10.0
@@ -37,11 +40,12 @@ class TextPiece:
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """The finished answer, the text that was sent, and the citations in that text."""
+    """The finished answer, the text that was sent, the citations in it, and calls of tools."""
 
     message: Message
     text: str
     citations: tuple[Citation, ...]
+    calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,7 @@ class AnswerRun:
         """The address on this server that shows a source."""
         return self.links.link(self.asked.caller, source.document_id, source.start, source.end)
 
-    async def events(self) -> AsyncGenerator[AnswerEvent | AnswerChanged | Nothing]:
+    async def events(self) -> AsyncGenerator[AnswerEvent | AnswerChanged | CallsMade | Nothing]:
         """All that happens, as it comes; closing the generator cancels the answer."""
         make = partial(self.answers.events, self.asked)
         whole = self.workers.events(make, silence_s=_SILENCE_S, joined=_one_delta)
@@ -78,27 +82,32 @@ class AnswerRun:
         # The answer as the window would show it now: it can take back what was sent here.
         shown = ""
         message: Message | None = None
+        calls: tuple[ToolCall, ...] = ()
+        said_at = time.monotonic()
         async with aclosing(self.events()) as events:
             async for each in events:
                 if isinstance(each, TextDelta | AnswerRestated):
                     shown, news = grown(shown, each)
                     sent.append(news)
                     yield TextPiece(news)
-                elif isinstance(each, AnswerDone):
+                elif isinstance(each, AnswerDone | AnswerChanged):
                     if refusal := failure(each):
                         raise refusal
                     message = each.message
                     if not sent and message.text:
                         sent.append(message.text)
                         yield TextPiece(message.text)
-                elif isinstance(each, AnswerChanged):
-                    message = each.message
-                elif isinstance(each, Nothing | StepTaken):
-                    yield _between(each)
+                elif isinstance(each, CallsMade):
+                    calls = each.calls
+                elif piece := _between(each, said_at):
+                    yield piece
+                else:
+                    continue
+                said_at = time.monotonic()
         if message is None:
             raise Refusal(503, "The server is ending.")
         for piece in self._end(message, "".join(sent)):
-            yield piece
+            yield replace(piece, calls=calls) if isinstance(piece, FinishedRun) else piece
 
     async def finished(self) -> FinishedRun:
         """The finished answer, for a response in one piece. Refuses when it failed."""
@@ -118,9 +127,7 @@ class AnswerRun:
         yield FinishedRun(message, text + appended, tuple(found))
 
 
-def _one_delta(
-    first: AnswerEvent | AnswerChanged, second: AnswerEvent | AnswerChanged
-) -> TextDelta | None:
+def _one_delta(first: object, second: object) -> TextDelta | None:
     if isinstance(first, TextDelta) and isinstance(second, TextDelta):
         return TextDelta(first.text + second.text)
     return None
@@ -139,6 +146,12 @@ def grown(shown: str, event: TextDelta | AnswerRestated) -> tuple[str, str]:
     return event.text, event.text[same:]
 
 
-def _between(each: Nothing | StepTaken) -> TextPiece:
-    """A piece without text. A step quotes what the model asked for, so it is made inert."""
-    return TextPiece("", inert(each.step.said)) if isinstance(each, StepTaken) else TextPiece("")
+def _between(each: AnswerEvent | Nothing, said_at: float) -> TextPiece | None:
+    """A piece without text, None while the client was told something lately: thoughts are many.
+
+    A step quotes what the model asked for, so it is made inert.
+    """
+    if isinstance(each, StepTaken):
+        return TextPiece("", inert(each.step.said))
+    is_silent = isinstance(each, Nothing) or time.monotonic() - said_at >= _SILENCE_S
+    return TextPiece("") if is_silent else None

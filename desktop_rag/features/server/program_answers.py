@@ -11,17 +11,22 @@ from typing import TypeVar
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import (
+    AnswerChanged,
     AnswerDone,
     AnswerEvent,
+    AnswerRestated,
+    AnswerWaits,
     MessageState,
+    Role,
     SourcesFound,
     TextDelta,
     ThinkingDelta,
 )
-from desktop_rag.core.errors import AppError
-from desktop_rag.features.server.access.callers import Asked
-from desktop_rag.features.server.filters.filter_chain import AnswerEvents, FilterChain
+from desktop_rag.core.errors import AppError, LibraryAwayError
+from desktop_rag.features.server.access.callers import Asked, PassedOn, message_of
+from desktop_rag.features.server.filters.filter_chain import AnswerEvents, CallsMade, FilterChain
 from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.models.ports import HeardAnswer
 
 _T = TypeVar("_T", bound=AnswerEvent)
 # What ends the search of a question: from here on the app mostly waits for the model.
@@ -139,7 +144,33 @@ class Answers:
             asked.caller.exchange.refusal = refusal.message
             raise
 
+    def _passed_on(self, asked: Asked, passed: PassedOn, cancel: Event) -> AnswerEvents:
+        """What a model of an endpoint answers to a conversation as it is."""
+        model, heard = self._chat.models.main(asked.setup), HeardAnswer()
+        assert model, "only models that are set have names"
+        done = message_of(Role.ASSISTANT, "")
+        try:
+            for delta in model.stream(passed.turns, cancel, passed.tools, asked.setup.schema):
+                heard.add(delta)
+                if delta.status:
+                    yield AnswerWaits(delta.status)
+                elif delta.was_thinking:
+                    yield AnswerRestated("", heard.thinking)
+                elif delta.calls:
+                    yield CallsMade(delta.calls)
+                elif delta.is_thinking:
+                    yield ThinkingDelta(delta.text)
+                else:
+                    yield TextDelta(delta.text)
+        except AppError as error:
+            done = replace(done, state=MessageState.FAILED, error_title=error.title,
+                           error_hint=error.hint)  # fmt: skip
+        yield AnswerDone(replace(done, text=heard.text, thinking=heard.thinking, model=model.name))
+
     def _answered(self, asked: Asked, cancel: Event) -> AnswerEvents:
+        if passed := asked.passed:
+            yield from self._passed_on(asked, passed, cancel)
+            return
         with self._chat.attachments.held(asked.images) as attachments:
             *before, question = asked.messages
             messages = [*before, replace(question, attachments=attachments)]
@@ -153,10 +184,12 @@ class Answers:
                     )
 
 
-def failure(done: AnswerDone) -> Refusal | None:
+def failure(done: AnswerDone | AnswerChanged) -> Refusal | None:
     """Why an answer failed, None if it did not."""
     message = done.message
     if message.state is not MessageState.FAILED:
         return None
-    said = " ".join(part for part in (message.error_title, message.error_hint) if part)
-    return Refusal(_BAD_GATEWAY, said, code="answer_failed")
+    error = AppError(message.error_title, message.error_hint)
+    if error.title == LibraryAwayError.TITLE:
+        error = LibraryAwayError(error.hint)
+    return Refusal.of_error(error, _BAD_GATEWAY, code="answer_failed")

@@ -3,6 +3,8 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Coroutine
+from functools import cache
+from pathlib import Path
 from typing import TypeVar
 
 from starlette.requests import Request
@@ -10,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from desktop_rag.core.paths import resources_dir
 from desktop_rag.features.server.access.callers import Exchange
 from desktop_rag.features.server.refusals import Refusal
 
@@ -52,6 +55,17 @@ def text_route(
         return Response(read(), media_type=media_type, headers=headers)
 
     return Route(path, send, methods=["GET"])
+
+
+def web_folder() -> Path:
+    """Where the files for browsers are."""
+    return resources_dir() / "web"
+
+
+@cache
+def web_file(name: str) -> str:
+    """The text of one of these files."""
+    return (web_folder() / name).read_text("utf-8")
 
 
 class RefusedResponse(JSONResponse):

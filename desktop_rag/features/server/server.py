@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 
 from desktop_rag.cli.verb_table import answered_verbs
 from desktop_rag.core.domain import Document, DocumentState
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, LibraryAwayError
 from desktop_rag.core.settings import ServerSettings
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import TokenBook, TokenUses
@@ -54,11 +54,12 @@ from desktop_rag.features.server.openai_api.openai_calls import OpenAICalls
 from desktop_rag.features.server.operations import operations_of, routes_of
 from desktop_rag.features.server.program_answers import Answers
 from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.responses import refused, text_route
+from desktop_rag.features.server.responses import refused, text_route, web_file
 from desktop_rag.features.server.rest.rest_routes import RestRoutes
 from desktop_rag.features.server.serving import LinkedPassage, Serving, SourceLinks
 from desktop_rag.features.server.widget.widget_routes import WidgetRoutes
 from desktop_rag.features.server.worker_events import MOST_ANSWERS, Workers
+from desktop_rag.kept_endpoints import KeptEndpoints
 
 if TYPE_CHECKING:
     import socket
@@ -69,14 +70,6 @@ log = logging.getLogger(__name__)
 
 _AROUND_CHARS = 4_000
 _NOT_FOUND = 404
-_STYLE = """\
-:root { color-scheme: light dark; }
-body { margin: 0 auto; max-width: 46rem; padding: 2rem 1rem; font: 1rem/1.6 system-ui, sans-serif; }
-h1 { font-size: 1.25rem; margin: 0; overflow-wrap: anywhere; }
-.path { color: GrayText; overflow-wrap: anywhere; margin: 0 0 1.5rem; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; font: inherit; }
-mark { background: #ffe08a; color: #1b1b1b; }
-"""
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -99,7 +92,7 @@ class SourcePages:
         path = "/source/{keeper}/{document_id}/{start:int}-{end:int}/{expires_at:int}"
         return [
             text_route("/", _front_page, "text/html", _HEADERS),
-            text_route("/source.css", lambda: _STYLE, "text/css"),
+            text_route("/source.css", partial(web_file, "source.css"), "text/css"),
             Route(path, self._page, methods=["GET"]),
         ]
 
@@ -164,6 +157,8 @@ def _html(document: Document, text: str, passage: LinkedPassage) -> str:
 
 
 _UNAVAILABLE = 503
+# A database that hangs answers nothing, not even that.
+_READY_S = 5.0
 _CLIENT_LEFT = 499
 
 
@@ -176,7 +171,11 @@ def web_app(
     """The server as one ASGI application behind the guard; `mcp` must run while it is used."""
 
     async def ready(_request: Request) -> Response:
-        await serving.workers.call(serving.library.collections.all)
+        try:
+            async with asyncio.timeout(_READY_S):
+                await serving.workers.call(serving.library.collections.all)
+        except TimeoutError as exc:
+            raise LibraryAwayError from exc
         return JSONResponse({"status": "ready"})
 
     routes = [
@@ -368,11 +367,13 @@ class LocalServer:
         rights = UserRights(rules, library, RightsAddress())
         self._chain = standard_chain(authority, rights, uses, limits, log, own)
         return Serving(
-            chat, library, services.embedders.embedder, authority, rules, rights, self._chain,
+            home.root, chat, library, services.embedders.embedder, authority, rules, rights,
+            self._chain,
             SourceLinks(home.link_key, lambda: self.address),
             ModelNames(chat, library, lambda: self._settings.exposes_models),
             Answers(chat, self._chain), workers, self.tokens, uses, requests,
-            services.activity, lambda: self._settings, verb_of,
+            services.activity, KeptEndpoints(chat.models, services.settings_changes),
+            lambda: self._settings, verb_of,
         )  # fmt: skip
 
 

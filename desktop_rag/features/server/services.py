@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from desktop_rag.app import Services
 from desktop_rag.core.errors import AppError
@@ -129,7 +129,7 @@ class ServerSwitch(WingServices):
         self._publish = services.library.changes.publish
         self._lock = threading.Lock()
         self._settings = ServerSettings()
-        self._is_held = False
+        self._said: Mapping[str, Any] = {}
         self._server: LocalServer | None = None
 
     @property
@@ -176,17 +176,15 @@ class ServerSwitch(WingServices):
         """The name and the addresses by which other computers may ask this one."""
         return own_names()
 
-    def hold(self, settings: ServerSettings) -> None:
-        """As `apply`, and stay so, whatever is stored from now on: the command line says more."""
-        self.apply(settings)
-        self._is_held = True
+    def hold(self, said: Mapping[str, Any]) -> None:
+        """Be on, with what is stored, now and later, but for what the command line `said`."""
+        self._said = {**said, "is_on": True}
+        self.apply(replace(self._services.chat.models.settings.server, **self._said))
 
     def follow(self, settings: Settings) -> None:
         """As `apply`, for settings that are stored already: a failure is kept as the `fault`."""
-        if self._is_held:
-            return
         try:
-            self.apply(settings.server)
+            self.apply(replace(settings.server, **self._said))
         except AppError as error:
             self._fault = error
         self._publish(ServerSwitched())
@@ -223,6 +221,7 @@ class ServerSwitch(WingServices):
 
     def close(self) -> None:
         """Stop the server if it is on."""
+        self._said = {}
         with self._lock:
             self._stop()
 

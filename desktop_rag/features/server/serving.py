@@ -26,6 +26,7 @@ from desktop_rag.features.server.model_names import ModelNames
 from desktop_rag.features.server.program_answers import Answers
 from desktop_rag.features.server.worker_events import Workers
 from desktop_rag.ingest.library import Library
+from desktop_rag.kept_endpoints import KeptEndpoints
 from desktop_rag.models.ports import Embedder
 
 _KEY_BYTES = 32
@@ -106,8 +107,9 @@ class SourceLinks:
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """The two faces, and what stands between them and the clients."""
+    """The two faces, and what stands between them and the clients; `home` is the app's folder."""
 
+    home: Path
     chat: Chat
     library: Library
     embedder: Embedder | None
@@ -123,6 +125,7 @@ class Serving:
     uses: TokenUses
     requests: RequestLog
     activity: Activity
+    endpoints: KeptEndpoints
     settings: Callable[[], ServerSettings]
     verb_of: Callable[[str], Callable[[dict[str, Any]], Any] | None]
 

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.core.settings import ServerSettings, Settings
+from desktop_rag.core.settings import Settings
 from desktop_rag.features.server.access.access_tokens import TokenBook, TokenScope, new_token
 from desktop_rag.features.server.services import ServerSwitch
 from desktop_rag.features.server.values.access_values import TokenWish
@@ -99,8 +99,7 @@ def serve(indexed: Services) -> Iterator[Serve]:
     """Starts the server with these settings."""
 
     def begin(**settings: object) -> Server:
-        changed = replace(ServerSettings(is_on=True, port=0), **settings)  # type: ignore[arg-type]
-        indexed.wing(ServerSwitch).apply(changed)
+        indexed.wing(ServerSwitch).hold({"port": 0} | settings)
         return Server(indexed, indexed.wing(ServerSwitch).address)
 
     yield begin

@@ -7,6 +7,7 @@ import openai
 import pytest
 
 from desktop_rag.core.conversation import Role
+from desktop_rag.features.server import answer_run
 from desktop_rag.features.server.services import ServerSwitch
 from desktop_rag.features.server.values.access_values import TokenWish
 from tests.asking import answer_of
@@ -55,6 +56,22 @@ def test_a_stream_ends_with_annotations_then_the_reason_and_the_extension(
     assert last.choices[0].finish_reason == "stop"
     assert last.model_extra["desktop_rag"]["sources"][0]["n"] == 1
     assert sum("desktop_rag" in (chunk.model_extra or {}) for chunk in chunks) == 1
+
+
+@pytest.mark.slow
+def test_a_stream_is_kept_alive_while_the_model_thinks(
+    server: Server, endpoint: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answer_run, "_SILENCE_S", 0.1)
+    endpoint.answer = f"<think>{'Well, ' * 30}</think>At dusk [1]."
+    endpoint.pause_s = 0.02
+    with server.client() as client:
+        said = client.post(
+            "/v1/chat/completions",
+            json={"model": "desktop-rag", "messages": QUESTION, "stream": True},
+        ).text
+    before, _, _ = said.partition("At")
+    assert before.count(": waiting") > 3
 
 
 @pytest.mark.slow

@@ -155,8 +155,13 @@ def test_services_close_while_it_is_away(services: app.Services, database: OwnSe
     services.close()
 
 
+def hang(database: OwnServer) -> None:
+    database.signal(signal.SIGSTOP)
+
+
+@pytest.mark.parametrize("goes_away", [OwnServer.stop, hang])
 def test_a_server_ends_while_it_is_away(
-    home: Home, services: app.Services, database: OwnServer
+    home: Home, services: app.Services, database: OwnServer, goes_away: Callable[[OwnServer], None]
 ) -> None:
     services.close()
     command = [sys.executable, "-m", "desktop_rag", "serve", "--port", "0"]
@@ -165,12 +170,15 @@ def test_a_server_ends_while_it_is_away(
         address = next(
             line.split()[2].rstrip(".") for line in running.stderr if "Serving at" in line
         )
-        database.stop()
-        with httpx2.Client(trust_env=False) as client:
-            assert client.get(f"{address}/ready", timeout=_SOON_S).status_code == _UNAVAILABLE
-        running.send_signal(signal.SIGTERM)
+        goes_away(database)
         try:
+            with httpx2.Client(trust_env=False) as client:
+                assert client.get(f"{address}/ready", timeout=_SOON_S).status_code == _UNAVAILABLE
+                assert client.get(f"{address}/health", timeout=_SOON_S).json() == {"status": "ok"}
+            running.send_signal(signal.SIGTERM)
             _, said = running.communicate(timeout=_SOON_S)
         finally:
             running.kill()
-    assert running.returncode == 0, said
+            if goes_away is hang:
+                database.signal(signal.SIGCONT)
+    assert running.returncode == (1 if goes_away is hang else 0), said

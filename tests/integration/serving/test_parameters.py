@@ -7,7 +7,7 @@ from typing import Any
 import openai
 import pytest
 
-from tests.integration.serving.conftest import Serve, Server
+from tests.integration.serving.conftest import Serve, Server, local_client
 from tests.servers.chat_server import ChatServer
 
 pytestmark = pytest.mark.usefixtures("one_library")
@@ -63,10 +63,56 @@ def test_a_format_is_passed_on_to_a_model_that_takes_it(serve: Serve, endpoint: 
         server.services.chat.models.examine(endpoint.endpoint())
         before = len(endpoint.chats)
         answer = client.post("/v1/chat/completions", json=asked).json()
+        as_text = {"format": {"type": "json_schema", "name": "a", "schema": schema}}
+        asked = {"model": "test-model", "input": QUESTION, "text": as_text}
+        response = client.post("/v1/responses", json=asked).json()
     # What this model writes when it is given a schema.
     assert json.loads(answer["choices"][0]["message"]["content"]) == {"ok": True}
-    sent = endpoint.chats[before]
-    assert sent["response_format"]["json_schema"]["schema"] == schema
+    assert json.loads(response["output"][0]["content"][0]["text"]) == {"ok": True}
+    for sent in endpoint.chats[before:]:
+        assert sent["response_format"]["json_schema"]["schema"] == schema
+
+
+TOOL = {"type": "function", "function": {
+    "name": "weather", "description": "Tells it.",
+    "parameters": {"type": "object", "properties": {"place": {"type": "string"}}},
+}}  # fmt: skip
+
+
+@pytest.mark.slow
+def test_tools_are_passed_on_and_their_results_answered(serve: Serve, endpoint: ChatServer) -> None:
+    server = serve(exposes_models=True)
+    endpoint.turns_with_calls = [[("weather", {"place": "Oslo"})]] * 2
+    asked: Any = {"model": "test-model", "tools": [TOOL], "messages": [
+        {"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is it warm?"},
+    ]}  # fmt: skip
+    endpoint.answer = "It is warm."
+    with local_client() as raw, openai.OpenAI(
+        base_url=f"{server.address}/v1", api_key=server.token(), http_client=raw, max_retries=0
+    ) as client:  # fmt: skip
+        before = len(endpoint.chats)
+        create: Any = client.chat.completions.create
+        whole = create(**asked, tool_choice="required")
+        called = whole.choices[0]
+        assert called.finish_reason == "tool_calls"
+        assert json.loads(called.message.tool_calls[0].function.arguments) == {"place": "Oslo"}
+        chunks = list(create(**asked, stream=True))
+        [streamed] = [c for chunk in chunks for c in chunk.choices[0].delta.tool_calls or ()]
+        assert streamed.function.name == "weather"
+        assert chunks[-1].choices[0].finish_reason == "tool_calls"
+        result = {"role": "tool", "tool_call_id": called.message.tool_calls[0].id, "content": "20"}
+        again = [*asked["messages"], called.message.model_dump(exclude_none=True), result]
+        answer = create(**asked | {"messages": again})
+        assert answer.choices[0].message.content == "It is warm."
+        with pytest.raises(openai.BadRequestError) as raised:
+            create(**asked | {"model": "desktop-rag"})
+        assert raised.value.param == "tools"
+    first, _, last = endpoint.chats[before:]
+    assert [tool["function"] for tool in first["tools"]] == [TOOL["function"]]
+    assert first["tool_choice"] == {"type": "function", "function": {"name": "weather"}}
+    assert [turn["role"] for turn in last["messages"]] == ["system", "user", "assistant", "tool"]
+    assert last["messages"][2]["tool_calls"][0]["function"]["name"] == "weather"
+    assert last["messages"][3]["content"] == "20"
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.features.server.openai_api.chat_messages import GivenMessage
-from desktop_rag.features.server.openai_api.openai_calls import RecentResponses
+from desktop_rag.features.server.openai_api.responses_api import RecentResponses
 from desktop_rag.features.server.refusals import Refusal
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer

@@ -106,6 +106,47 @@ def test_an_assistant_that_does_not_fit_is_refused(
     assert admin.get("assistants").json()["assistants"] == []
 
 
+@pytest.mark.slow
+def test_an_endpoint_is_added_used_tested_and_removed(
+    admin: httpx2.Client, endpoint: ChatServer, server: Server
+) -> None:
+    path, secret = "endpoints", "sk-canary-31337"
+    with ChatServer() as other:
+        other.wanted_key = secret
+        body = {"endpoint": other.base_url, "model": "test-model", "name": "Other", "key": secret}
+        added = admin.post(path, json=body)
+        assert added.status_code == 201, added.text
+        assert added.json()["has_key"]
+        assert secret not in added.text
+        listed = admin.get(path).json()["endpoints"]
+        assert {row["base_url"]: row["is_used"] for row in listed} == {
+            endpoint.base_url: True, other.base_url: False,
+        }  # fmt: skip
+        used = admin.post(path, json={"endpoint": other.base_url, "is_used": True}).json()
+        assert (used["is_used"], used["model"], used["name"]) == (True, "test-model", "Other")
+        assert server.services.chat.models.endpoint.base_url == other.base_url
+        assert admin.post(f"{path}/test", json={}).json()["models"] == ["test-model"]
+        query = {"endpoint": "Other", "forgets_key": "true"}
+        assert admin.delete(path, params=query).json() == {"deleted": [other.base_url]}
+        assert not server.services.chat.models.has_key(other.base_url)
+        assert admin.delete(path, params=query).status_code == 400
+    (collection,) = server.services.library.collections.all()
+    limited = server.token(TokenScope.ADMIN, collection_ids=(collection.collection_id,))
+    with server.client(limited) as client:
+        assert client.get(f"{API}/{path}").status_code == 403
+        assert client.post(f"{API}/{path}", json={"endpoint": "ollama"}).status_code == 403
+
+
+@pytest.mark.slow
+def test_a_folder_of_the_server_is_added(admin: httpx2.Client, wiki: str, tmp_path: Path) -> None:
+    path = f"{wiki}/folders"
+    added = admin.post(path, json={"path": str(tmp_path)})
+    assert (added.status_code, added.json()["kind"]) == (202, "folder")
+    assert admin.post(path, json={"path": "papers"}).status_code == 400
+    assert admin.post(path, json={"path": str(tmp_path / "none")}).status_code == 400
+
+
+@pytest.mark.slow
 def test_a_token_of_one_collection_sees_no_assistants(
     server: Server, admin: httpx2.Client, wiki: str
 ) -> None:
@@ -483,7 +524,7 @@ def test_the_document_names_each_route_and_the_page_shows_it(
     document = admin.get(f"{server.address}/api/openapi.json").json()
     assert document["paths"][f"{API}/search"]["post"]["operationId"] == "search"
     page = admin.get(f"{server.address}/api/docs")
-    assert "script" not in page.text
+    assert "<script" not in page.text
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
     for path in document["paths"]:
         assert path in page.text

@@ -2,8 +2,17 @@
 
 import pytest
 
-from desktop_rag.core.conversation import AnswerRestated, TextDelta
+from desktop_rag.core.conversation import (
+    AnswerDone,
+    AnswerRestated,
+    Message,
+    MessageState,
+    Role,
+    TextDelta,
+)
+from desktop_rag.core.errors import AppError, LibraryAwayError
 from desktop_rag.features.server.answer_run import grown
+from desktop_rag.features.server.program_answers import failure
 
 
 @pytest.mark.parametrize(
@@ -20,3 +29,20 @@ def test_nothing_new_is_lost(
     shown: str, event: TextDelta | AnswerRestated, after: str, news: str
 ) -> None:
     assert grown(shown, event) == (after, news)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "wait_s"),
+    [(LibraryAwayError("libpq says more."), 503, 5), (AppError("No model answers."), 502, None)],
+)
+def test_an_answer_without_its_library_may_be_asked_again_soon(
+    error: AppError, status: int, wait_s: float | None
+) -> None:
+    failed = Message(
+        "m", "", Role.ASSISTANT, "", 0.0, state=MessageState.FAILED,
+        error_title=error.title, error_hint=error.hint,
+    )  # fmt: skip
+    refusal = failure(AnswerDone(failed))
+    assert refusal
+    assert (refusal.status, refusal.retry_after_s) == (status, wait_s)
+    assert "libpq" not in refusal.message

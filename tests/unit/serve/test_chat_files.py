@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.features.server.widget.widget_routes import chat_script, web_folder
+from desktop_rag.features.server.responses import web_folder
+from desktop_rag.features.server.widget.widget_routes import chat_script
 from tests.browsing.node import NODE, run_node
 
 needs_node = pytest.mark.skipif(not NODE, reason="needs node")

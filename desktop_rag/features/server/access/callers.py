@@ -18,6 +18,7 @@ from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.waits import MinuteLimits
 from desktop_rag.features.server.access.access_tokens import Token, TokenBook, TokenScope
 from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.models.ports import ChatTurn, Tool
 
 _KEY = "desktop_rag.exchange"
 
@@ -167,14 +168,26 @@ _LONGEST_INSTRUCTIONS = 32_000
 
 
 @dataclass(frozen=True, slots=True)
+class PassedOn:
+    """A conversation for a model of an endpoint, as it is, with the tools of the program."""
+
+    turns: tuple[ChatTurn, ...]
+    tools: tuple[Tool, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
-    """A conversation ending with a question and its images; the setup is limited for the caller."""
+    """A conversation ending with a question and its images; the setup is limited for the caller.
+
+    What is `passed` takes the place of the messages.
+    """
 
     caller: Caller
     model: str
     messages: tuple[Message, ...]
     setup: Setup
     images: tuple[Image, ...] = ()
+    passed: PassedOn | None = None
 
     @property
     def question(self) -> str:

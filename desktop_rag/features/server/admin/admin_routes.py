@@ -4,21 +4,26 @@ For browsers of this server's own pages alone: a form counts only with the Origi
 cookie of a session and the key that the session's forms hold.
 """
 
+import shutil
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from urllib.parse import parse_qs
+from pathlib import PurePosixPath
 
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from desktop_rag.core import server_state
 from desktop_rag.core.assistant import LONGEST_PROMPT_NAME, SavedPrompt
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import resources_dir
+from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.features.server.access.access_tokens import Token, TokenScope
 from desktop_rag.features.server.access.callers import Caller, Exchange
 from desktop_rag.features.server.admin import page_parts as parts
@@ -39,6 +44,7 @@ from desktop_rag.features.server.admin.page_parts import (
     Visit,
     page,
 )
+from desktop_rag.features.server.admin.settings_pages import EndpointAdmin, ServerAdmin
 from desktop_rag.features.server.guards.request_guard import Addresses
 from desktop_rag.features.server.html_writer import Child, Html, joined, tag
 from desktop_rag.features.server.model_names import ModelName
@@ -195,6 +201,7 @@ class OverviewAdmin(parts.AdminPages):
             doing += f", {progress.files_done:,} of {progress.files_total:,} files"
         body = joined(
             tag("ul", [_figure(*figure) for figure in numbers], class_="figures"),
+            parts.section("What it stands on", parts.table(("", ""), self._base(), empty="")),
             parts.section(
                 "Documents by state",
                 tag("p", doing + "."),
@@ -202,6 +209,19 @@ class OverviewAdmin(parts.AdminPages):
             ),
         )
         return Shown("Overview", body)
+
+    def _base(self) -> list[tuple[Child, Child]]:
+        """The endpoint, the store and the disk."""
+        endpoint, serving = self._chat.models.endpoint, self._serving
+        model = f"{endpoint.model} at {endpoint.label}" if endpoint.is_set else "none: excerpts"
+        link = tag("a", model, href="/admin/endpoints")
+        stored = "a PostgreSQL server" if self._library.is_on_server else "a file of this computer"
+        free = shutil.disk_usage(serving.home).free
+        return [
+            ("Answers", link),
+            ("Library", stored),
+            ("Free on its disk", server_state.size_in_words(free)),
+        ]
 
 
 def _figure(label: str, number: int, path: str) -> Html:
@@ -323,6 +343,7 @@ def admin_pages(serving: Serving) -> list[tuple[str, object]]:
         ("Collections", CollectionAdmin),
         ("Documents", DocumentAdmin),
         ("Assistants", AssistantAdmin),
+        ("Endpoints", EndpointAdmin),
         ("Models", ModelAdmin),
         ("Tokens", TokenAdmin),
         ("Users", AccessAdmin),
@@ -331,6 +352,7 @@ def admin_pages(serving: Serving) -> list[tuple[str, object]]:
         ("Log", LogAdmin),
         ("Feedback", FeedbackAdmin),
         ("Usage", UsageAdmin),
+        ("Server", ServerAdmin),
         *([("Database", DatabaseAdmin)] if serving.library.is_on_server else []),
     )
     return [(title, made(serving)) for title, made in pages]
@@ -347,10 +369,8 @@ def login_page(fault: str = "") -> Html:
         method="post", action="/admin/login", class_="login",
     )  # fmt: skip
     hint = parts.note(
-        "A token that allows everything. Make one under Settings → Advanced → Other programs, or"
-        " with ",
+        "A token that allows everything. Make one on the server's computer: ",
         tag("code", "desktop-rag token add NAME --allow admin"),
-        ".",
     )
     return parts.framed("Log in", joined(said, asked, hint), None)
 
@@ -365,8 +385,9 @@ _HEADERS = {
     "Referrer-Policy": "same-origin",
 }
 _LOGIN = "/admin/login"
-_FORM_TYPE = "application/x-www-form-urlencoded"
+_FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 _MOST_FIELDS = 2_000
+_MOST_FILES = 200
 _SEE_OTHER = 303
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -379,6 +400,7 @@ class _Asked:
     parts: Mapping[str, str]
     form: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     is_post: bool = False
+    files: Sequence[tuple[str, bytes]] = ()
 
 
 class AdminRoutes:
@@ -428,13 +450,15 @@ class AdminRoutes:
         exchange = Exchange.of(request.scope)
         if exchange.origin or (is_post and "origin" not in request.headers):
             raise Refusal(403, "Only the pages of this server may use the admin page.")
+        form, files = await _form_of(request) if is_post else ({}, ())
         return _Asked(
             exchange,
             request.cookies.get(self._cookie, ""),
             dict(request.query_params),
             {name: str(value) for name, value in request.path_params.items()},
-            await _form_of(request) if is_post else {},
+            form,
             is_post,
+            files,
         )
 
     # --- on a worker -----------------------------------------------------------------------
@@ -447,8 +471,9 @@ class AdminRoutes:
         asked.exchange.is_logged = asked.is_post
         asked.exchange.caller = Caller(session.token, asked.exchange.address)
         visit = Visit(
-            session, asked.exchange.path, asked.query, asked.form, asked.parts, asked.is_post
-        )
+            session, asked.exchange.path, asked.query, asked.form, asked.parts, asked.is_post,
+            asked.files,
+        )  # fmt: skip
         try:
             if asked.is_post:
                 visit.check_form_key()
@@ -522,12 +547,23 @@ async def _style(request: Request) -> Response:
     return FileResponse(resources_dir() / "web" / "admin.css", media_type="text/css")
 
 
-async def _form_of(request: Request) -> Mapping[str, Sequence[str]]:
+async def _form_of(
+    request: Request,
+) -> tuple[Mapping[str, Sequence[str]], Sequence[tuple[str, bytes]]]:
+    """The fields of a form, and the names and contents of its files."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != _FORM_TYPE:
+    if kind not in _FORM_TYPES:
         raise Refusal(415, "This is not a form.")
+    fields: dict[str, list[str]] = {}
+    files: list[tuple[str, bytes]] = []
     try:
-        text = (await request.body()).decode("utf-8")
-        return parse_qs(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
-    except ValueError as exc:
+        async with request.form(max_fields=_MOST_FIELDS, max_files=_MOST_FILES) as form:
+            for name, value in form.multi_items():
+                if isinstance(value, UploadFile):
+                    called = strip_invalid_characters(PurePosixPath(value.filename or "").name)
+                    files.append((called, await value.read()))
+                else:
+                    fields.setdefault(name, []).append(value)
+    except (HTTPException, ValueError) as exc:
         raise Refusal(400, "This form can't be read.") from exc
+    return fields, files

@@ -3,6 +3,7 @@
 from typing import Any
 
 from desktop_rag.core.assistant import LONGEST_NAME
+from desktop_rag.features.rails.assistants.rail_names import BUILT_IN
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.admin import page_parts as parts
 from desktop_rag.features.server.admin.page_parts import Answer, Moved, Shown, Visit, page
@@ -22,7 +23,6 @@ _ANSWERS = {
     _OPEN: "may answer from the model's knowledge where no document is relevant",
     _MEMORY: "use liked answers as examples",
 }
-_RAILS = "A bundled set such as grounding, or a folder that another assistant uses."
 _NEW = AssistantAnswer(
     id="", name="", instructions="", endpoint="", model="", collections=[], filters="", rails="",
     is_open=False, uses_memory=True,
@@ -98,10 +98,15 @@ class AssistantAdmin(parts.AdminPages):
                         parts.collection_names(self._library), known.collections),
             parts.form_field("Filters of every question", "filters", known.filters,
                              hint="such as type:pdf after:2024"),
-            parts.form_field("Rails", "rails", known.rails, hint=_RAILS),
+            parts.select("Rails", "rails", self._rails(), known.rails),
             parts.ticks("It may", "answers", _ANSWERS, on),
             tag("p", parts.button("Save" if known.id else "Make assistant")),
         )  # fmt: skip
+
+    def _rails(self) -> dict[str, str]:
+        """The app's sets, and the folders that assistants use."""
+        used = {each.rails: each.rails for each in self._chat.assistants.all() if each.rails}
+        return {"": "none"} | used | {known.name: known.title for known in BUILT_IN}
 
     def _all(self, visit: Visit) -> list[AssistantAnswer]:
         return self._calls.list_assistants(_caller(visit)).assistants

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source, WebLinks
@@ -14,8 +13,10 @@ from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.rest.collection_calls import (
     CollectionCalls,
     CollectionChange,
+    Folder,
     Links,
 )
+from desktop_rag.features.server.rest.sending_calls import SendingCalls, UploadQuery
 from desktop_rag.features.server.serving import Serving
 from desktop_rag.models.embedding.joined_embedding import NAMES
 
@@ -27,6 +28,8 @@ _HOSTS = (
 )
 _FOLDER = "The whole path. Who may ask this collection may then read its files."
 _LINKS = "An address in each line; that of a sitemap stands for the pages it lists."
+# What programs call an application: the sender of these documents.
+_UPLOADS = "admin page"
 _METHODS = {"structure": "headings and sentences", "tokens": "tokens", "words": "words"}
 _PUBLIC = "Pages are fetched from public addresses only."
 
@@ -87,6 +90,10 @@ class CollectionAdmin(parts.AdminPages):
                 visit, f"{path}/folder",
                 parts.form_field("Folder of this computer", "folder", required=True, hint=_FOLDER),
                 tag("p", parts.button("Add folder")),
+            ),
+            parts.upload_form(
+                visit, f"{path}/upload", "Files of yours",
+                "Together up to 8 MB. One of the same name takes the place of an earlier one.",
             ),
             parts.form(
                 visit, f"{path}/links",
@@ -158,11 +165,18 @@ class CollectionAdmin(parts.AdminPages):
     @page(f"{_ONE}/folder", "POST")
     def _add_folder(self, visit: Visit) -> Moved:
         collection_id = self._of(visit).collection_id
-        folder = Path(visit.sent("folder"))
-        if not folder.is_absolute():
-            raise Refusal(400, "Write the whole path of the folder.")
-        source = self._library.sources.add(folder, collection_id)
-        return Moved(f"{_PATH}/{collection_id}", f"“{source.name}” is read now.")
+        folder = Folder.checked({"path": visit.sent("folder")})
+        added = self._calls.add_folder(Caller(visit.session.token), collection_id, folder)
+        return Moved(f"{_PATH}/{collection_id}", f"“{added.name}” is read now.")
+
+    @page(f"{_ONE}/upload", "POST")
+    def _upload(self, visit: Visit) -> Moved:
+        collection_id = self._of(visit).collection_id
+        calls = SendingCalls(self._chat, self._library, self._serving.links.link)
+        for name, content in visit.files:
+            said = UploadQuery.checked({"name": name, "application": _UPLOADS})
+            calls.put_file(Caller(visit.session.token), collection_id, name, said, content)
+        return Moved(f"{_PATH}/{collection_id}", f"{len(visit.files):,} files are read now.")
 
     @page(f"{_ONE}/links", "POST")
     def _add_links(self, visit: Visit) -> Moved:

@@ -147,14 +147,8 @@ _SHOWN = {
     _CALLS: "calls to endpoints",
 }
 _LOG_TONES = {RequestKind.ANSWER: "good", RequestKind.REFUSED: "wait", RequestKind.ERROR: "bad"}
-_ON = (
-    "Questions and answers are kept in the log. Settings → Advanced → Other programs switches that"
-    " off."
-)
-_OFF = (
-    "Questions and answers are not kept, only their lengths. Settings → Advanced → Other programs"
-    " switches that on."
-)
+_ON = "Questions and answers are kept in the log; the page Server switches that off."
+_OFF = "Only the lengths of questions and answers are kept; the page Server switches more on."
 
 
 class LogAdmin(parts.AdminPages):

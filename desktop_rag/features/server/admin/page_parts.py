@@ -82,7 +82,10 @@ _LARGEST_PAGE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A request of somebody who is logged in: its query, its form, and the parts of its path."""
+    """A request of somebody who is logged in: its query, its form, and the parts of its path.
+
+    `files` of the form are names and contents.
+    """
 
     session: AdminSession
     path: str
@@ -90,6 +93,7 @@ class Visit:
     form: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     parts: Mapping[str, str] = field(default_factory=dict[str, str])
     is_post: bool = False
+    files: Sequence[tuple[str, bytes]] = ()
 
     def one_of(self, rows: Iterable[_Row], part: str, unknown: str) -> _Row:
         """The row whose attribute is the `part` of this name in the path; refuses an `unknown`."""
@@ -297,10 +301,17 @@ def bar(share: float) -> Html:
 # --- forms -----------------------------------------------------------------------------------
 
 
-def form(visit: Visit, action: str, *children: Child) -> Html:
+def form(visit: Visit, action: str, *children: Child, enctype: str | None = None) -> Html:
     """A form that changes something; it holds the key of the session."""
     key = tag("input", type="hidden", name=FORM_KEY, value=visit.session.form_key)
-    return tag("form", key, *children, method="post", action=action)
+    return tag("form", key, *children, method="post", action=action, enctype=enctype)
+
+
+def upload_form(visit: Visit, action: str, label: str, hint: str) -> Html:
+    """A form that sends files."""
+    chosen = form_field(label, "files", hint=hint, kind="file", multiple=True, required=True)
+    sent = tag("p", button("Upload"))
+    return form(visit, action, chosen, sent, enctype="multipart/form-data")
 
 
 def filters(visit: Visit, *children: Child) -> Html:
@@ -320,7 +331,7 @@ def form_field(
     label: str, name: str, value: str = "", *, hint: str = "", **more: str | int
 ) -> Html:
     """A line of text with its label."""
-    box = tag("input", type=more.pop("kind", "text"), name=name, value=value, **more)
+    box = tag("input", type=more.pop("kind", "text"), name=name, value=value or None, **more)
     return _labelled(label, box, hint)
 
 

@@ -1,6 +1,7 @@
 """The verbs `serve`, `token` and `access`: the library for other programs, and who may ask it."""
 
 import argparse
+import os
 import signal
 import threading
 import time
@@ -12,7 +13,6 @@ from urllib.parse import urlsplit
 from desktop_rag.cli.terminal import not_empty, open_services, path_given, prints, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
-from desktop_rag.core.settings import ServerSettings
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import (
     DEFAULT_REQUESTS_PER_MINUTE,
@@ -32,6 +32,7 @@ from desktop_rag.idle_memory import EVERY_S, SmallCollections
 from desktop_rag.running_app import ask_running_app
 
 _HIGHEST_PORT = 65_535
+_LONGEST_END_S = 8.0
 
 
 def add_serve(parser: argparse.ArgumentParser) -> None:
@@ -85,8 +86,16 @@ def add_token(parser: argparse.ArgumentParser) -> None:
 
 def _serve(arguments: argparse.Namespace) -> int:
     ended = threading.Event()
+
+    def end() -> None:
+        ended.set()
+        # What waits for a database that hangs never ends.
+        last = threading.Timer(_LONGEST_END_S, os._exit, [1])
+        last.daemon = True
+        last.start()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: ended.set())
+        signal.signal(number, lambda _number, _frame: end())
     if ask_running_app(find_home(), "nothing", {})[0]:
         hint = "Turn the local server on there, or end it first: desktop-rag quit"
         raise AppError("Another process of the app has the library open.", hint)
@@ -94,16 +103,16 @@ def _serve(arguments: argparse.Namespace) -> int:
     from desktop_rag.features.server.server import exposure
 
     with open_services() as services:
-        settings = _chosen(services.settings.server, arguments)
-        if warning := exposure(settings):
+        said = _said(arguments)
+        if warning := exposure(replace(services.settings.server, **said)):
             say(f"Warning: {warning}")
         services.library.start()
         services.chat.warm_up()
-        services.wing(ServerSwitch).hold(settings)
+        services.wing(ServerSwitch).hold(said)
         if not TokenBook(services.home.tokens).all():
             say("There are no tokens yet: make one with “desktop-rag token add NAME”.")
         collections = SmallCollections()
-        with closing(answer_others(services, ended.set)), closing(collections):
+        with closing(answer_others(services, end)), closing(collections):
             say(f"Serving at {services.wing(ServerSwitch).address}. Ctrl+C ends it.")
             # Streams would wait while all garbage is collected.
             collections.start()
@@ -114,7 +123,8 @@ def _serve(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _chosen(settings: ServerSettings, arguments: argparse.Namespace) -> ServerSettings:
+def _said(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The settings that the command line says."""
     given = {
         "port": arguments.port,
         "host": arguments.host,
@@ -127,8 +137,7 @@ def _chosen(settings: ServerSettings, arguments: argparse.Namespace) -> ServerSe
         "logs_text": arguments.log_text or None,
         "filters": tuple(arguments.filter) or None,
     }
-    said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    return replace(settings, is_on=True, **said)
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _add_token(arguments: argparse.Namespace) -> dict[str, Any]:

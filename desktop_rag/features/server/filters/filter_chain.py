@@ -7,7 +7,7 @@ as an error: nothing passes unchecked. Worker threads.
 import logging
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from importlib.metadata import entry_points
@@ -20,8 +20,17 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.features.server.access.callers import Asked, Caller, Exchange
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.worker_events import Workers
+from desktop_rag.models.ports import ToolCall
 
-AnswerEvents = Generator[AnswerEvent | AnswerChanged]
+
+@dataclass(frozen=True, slots=True)
+class CallsMade:
+    """A model calls tools of the program that asks; it goes on with their results."""
+
+    calls: tuple[ToolCall, ...]
+
+
+AnswerEvents = Generator[AnswerEvent | AnswerChanged | CallsMade]
 
 
 class RequestFilter:

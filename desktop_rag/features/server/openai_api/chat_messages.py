@@ -11,9 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from desktop_rag.core.conversation import Image, Message, Role
 from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
-from desktop_rag.features.server.access.callers import message_of
+from desktop_rag.features.server.access.callers import PassedOn, message_of
 from desktop_rag.features.server.operations import Form
 from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.models.ports import ChatTurn, Tool, ToolCall
 
 _DATA = re.compile(r"data:(image/(?:png|jpeg|webp|gif));base64,(.*)", re.DOTALL)
 
@@ -52,12 +53,83 @@ class GivenPart(BaseModel):
     image_url: str | dict[str, Any] | None = None
 
 
+class CalledFunction(BaseModel):
+    """A function that a model called, and its arguments as it wrote them."""
+
+    name: str
+    arguments: str
+
+
+class GivenCall(BaseModel):
+    """A call of a tool in a message of the model."""
+
+    id: str
+    function: CalledFunction
+
+
 class GivenMessage(BaseModel):
     """A message as OpenAI's APIs carry it. Fields that don't concern its text are left alone."""
 
     model_config = ConfigDict(extra="allow")
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[GivenPart] | None = None
+    tool_calls: list[GivenCall] | None = None
+    tool_call_id: str = ""
+
+    @property
+    def is_about_tools(self) -> bool:
+        """True for a call of tools, or the result of one."""
+        return bool(self.tool_calls) or self.role == "tool"
+
+
+class GivenFunction(BaseModel):
+    """A function of the program that asks."""
+
+    model_config = ConfigDict(extra="ignore")
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = Field(default_factory=dict[str, Any])
+
+
+class GivenTool(BaseModel):
+    """A tool that a model may call: functions only."""
+
+    model_config = ConfigDict(extra="ignore")
+    type: Literal["function"]
+    function: GivenFunction
+
+
+# A tool by its name alone has to be called.
+ToolChoice = Literal["none", "auto", "required"] | GivenTool
+
+
+def passed_on(
+    messages: Sequence[GivenMessage], tools: Sequence[GivenTool], choice: ToolChoice | None
+) -> PassedOn | None:
+    """The conversation for a model as it is; None for one without tools."""
+    offered = [] if choice == "none" else [tool.function for tool in tools]
+    if not offered and not any(message.is_about_tools for message in messages):
+        return None
+    named = choice.function.name if isinstance(choice, GivenTool) else ""
+    return PassedOn(
+        tuple(_turn_of(message) for message in messages),
+        tuple(
+            Tool(f.name, f.description, f.parameters, choice == "required" or f.name == named)
+            for f in offered
+        ),
+    )
+
+
+def _turn_of(message: GivenMessage) -> ChatTurn:
+    calls = tuple(
+        ToolCall(call.id, call.function.name, call.function.arguments)
+        for call in message.tool_calls or ()
+    )
+    role = "system" if message.role in _INSTRUCTING else message.role
+    if role == "function":
+        raise Refusal(400, "Messages of the role “function” are not supported.")
+    images = _images_of(message)
+    return ChatTurn(role, text_of(message), images, calls, message.tool_call_id)
 
 
 def instructions_in(messages: Sequence[GivenMessage]) -> list[str]:

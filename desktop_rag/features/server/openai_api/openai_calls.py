@@ -1,35 +1,42 @@
 """OpenAI's APIs: chat completions, responses, embeddings, models and rails. The server's thread."""
 
 import base64
-import threading
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import Setup
-from desktop_rag.core.text import rough_token_counts
 from desktop_rag.features.rails.assistants.rail_names import BUILT_IN, folder_of, is_built_in
-from desktop_rag.features.server.access.callers import Asked, Caller, with_instructions
+from desktop_rag.features.server.access.callers import Asked, Caller, PassedOn, with_instructions
 from desktop_rag.features.server.answer_run import AnswerRun, FinishedRun
 from desktop_rag.features.server.model_names import ModelName, slug_of
 from desktop_rag.features.server.openai_api.chat_messages import (
     GivenMessage,
+    GivenTool,
     Neutral,
     Parameters,
+    ToolChoice,
     conversation,
     has_earlier_images,
     images_of_question,
     instructions_in,
-    text_of,
+    passed_on,
+)
+from desktop_rag.features.server.openai_api.responses_api import (
+    RecentResponses,
+    ResponseMaker,
+    ResponseRequest,
+    TextFormat,
+    estimated_tokens,
 )
 from desktop_rag.features.server.operations import ASK, operation
 from desktop_rag.features.server.refusals import Refusal
@@ -37,250 +44,6 @@ from desktop_rag.features.server.responses import KEEP_ALIVE, LAST_EVENT, event
 from desktop_rag.features.server.serving import Serving
 from desktop_rag.features.server.wire_sources import annotations, extension, nested
 from desktop_rag.models.ports import Embedder
-
-
-def estimated_tokens(run: AnswerRun, answer: str) -> tuple[int, int]:
-    """The tokens of what the caller sent and got.
-
-    The endpoint's own count covers the app's prompt and sources, at times of several requests.
-    """
-    given = [message.text for message in run.asked.messages]
-    return sum(rough_token_counts(given)), sum(rough_token_counts([answer]))
-
-
-class GivenItem(GivenMessage):
-    """A message of the input. Its `type` may be left out."""
-
-    model_config = ConfigDict(extra="allow")
-    type: str = "message"
-
-
-class ResponseRequest(Parameters):
-    """The parameters of `/v1/responses` that are used.
-
-    Nothing is stored: a response is continued by its id for an hour, or until the server ends.
-    """
-
-    neutral: ClassVar[Neutral] = {
-        "background": (False,),
-        "conversation": (),
-        "include": ([],),
-        "max_tool_calls": (),
-        "parallel_tool_calls": (True, False),
-        "prompt": (),
-        "stream_options": ({}, {"include_obfuscation": False}),
-        "text": ({"format": {"type": "text"}}, {}),
-        "tool_choice": ("none", "auto"),
-        "tools": ([],),
-        "top_logprobs": (0,),
-    }
-    model: str
-    input: str | list[GivenItem]
-    instructions: str | None = None
-    previous_response_id: str | None = None
-    store: bool | None = None
-    stream: bool = False
-
-    def messages(self) -> list[GivenMessage]:
-        """The input as messages, the instructions first; refuses items that are none."""
-        given: list[GivenMessage] = []
-        if self.instructions:
-            given.append(GivenMessage(role="system", content=self.instructions))
-        if isinstance(self.input, str):
-            return [*given, GivenMessage(role="user", content=self.input)]
-        for item in self.input:
-            if item.type != "message":
-                said = f"Input of the type “{item.type}” is not supported."
-                raise Refusal(400, said, param="input", code="unsupported_content")
-        return [*given, *self.input]
-
-
-_KEPT_S = 3_600.0
-_KEPT_CHARS = 20_000_000
-
-
-class RecentResponses:
-    """The conversations up to recent responses, in memory and without images. Any thread."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._kept: dict[tuple[str, str], tuple[float, list[GivenMessage]]] = {}
-        self._chars = 0
-
-    def keep(self, keeper: str, response_id: str, said: Sequence[GivenMessage]) -> None:
-        """Keep what was said up to a response, the answer last, for whoever got it."""
-        texts = [m.model_copy(update={"content": text_of(m)}) for m in said if m.role in _SPEAKERS]
-        with self._lock:
-            self._kept[keeper, response_id] = self._clock() + _KEPT_S, texts
-            self._chars += _chars(texts)
-            for key, (until, kept) in list(self._kept.items()):
-                if until > self._clock() and self._chars <= _KEPT_CHARS:
-                    break
-                del self._kept[key]
-                self._chars -= _chars(kept)
-
-    def before(self, keeper: str, response_id: str) -> list[GivenMessage]:
-        """What was said up to a response; refuses one that is not known (any more)."""
-        until, said = self._kept.get((keeper, response_id), (0.0, []))
-        if until <= self._clock():
-            message = "There is no response of this “previous_response_id”: send the conversation."
-            param, code = "previous_response_id", "previous_response_not_found"
-            raise Refusal(400, message, param=param, code=code)
-        return said
-
-
-_SPEAKERS = ("user", "assistant")
-
-
-def _chars(said: Sequence[GivenMessage]) -> int:
-    return sum(len(text_of(message)) for message in said)
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseMaker:
-    """The response to one request, whole or as events; `keep` gets its id and its text."""
-
-    run: AnswerRun
-    ignored: list[str]
-    request: ResponseRequest
-    keep: Callable[[str, str], None]
-    response_id: str = field(default_factory=lambda: f"resp_{uuid.uuid4().hex}")
-    item_id: str = field(default_factory=lambda: f"msg_{uuid.uuid4().hex}")
-    created: int = field(default_factory=lambda: int(time.time()))
-
-    async def whole(self) -> dict[str, Any]:
-        """The answer in one piece; refuses when it failed."""
-        finished = await self.run.finished()
-        return self._completed(finished)
-
-    async def events(self) -> AsyncGenerator[bytes]:
-        """The answer as the events of this API, numbered in order."""
-        counter, steps = _Counter(), list[str]()
-        for name, fields in self._opening():
-            yield counter.event(name, fields)
-        try:
-            async with aclosing(self.run.pieces()) as pieces:
-                async for piece in pieces:
-                    if isinstance(piece, FinishedRun):
-                        for name, fields in self._closing(piece, steps):
-                            yield counter.event(name, fields)
-                    elif piece.step:
-                        for name, fields in self._step(piece.step, len(steps)):
-                            yield counter.event(name, fields)
-                        steps.append(piece.step)
-                    elif piece.text:
-                        delta = self._place() | {"delta": piece.text, "logprobs": []}
-                        yield counter.event("response.output_text.delta", delta)
-                    else:
-                        yield KEEP_ALIVE
-        except Refusal as refusal:
-            failed = self._response("failed", []) | {
-                "error": {"code": "server_error", "message": refusal.message}
-            }
-            yield counter.event("response.failed", {"response": failed})
-
-    def _opening(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        begun = {"response": self._response("in_progress", [])}
-        yield "response.created", begun
-        yield "response.in_progress", begun
-        item = self._item("in_progress", [])
-        yield "response.output_item.added", {"output_index": 0, "item": item}
-        yield "response.content_part.added", self._place() | {"part": _part("", [])}
-
-    def _step(self, said: str, n: int) -> Iterator[tuple[str, dict[str, Any]]]:
-        """A step of a search, as a part of the summary of a reasoning item."""
-        item, part = self._reasoning([]), {"type": "summary_text", "text": said}
-        if not n:
-            yield "response.output_item.added", {"output_index": 1, "item": item}
-        place = {"item_id": item["id"], "output_index": 1, "summary_index": n}
-        for name, fields in (
-            ("part.added", {"part": part | {"text": ""}}), ("text.delta", {"delta": said}),
-            ("text.done", {"text": said}), ("part.done", {"part": part}),
-        ):  # fmt: skip
-            yield f"response.reasoning_summary_{name}", place | fields
-
-    def _reasoning(self, steps: Sequence[str]) -> dict[str, Any]:
-        summary = [{"type": "summary_text", "text": said} for said in steps]
-        return {"id": f"rs_{self.item_id}", "type": "reasoning", "summary": summary}
-
-    def _closing(
-        self, finished: FinishedRun, steps: Sequence[str]
-    ) -> Iterator[tuple[str, dict[str, Any]]]:
-        found = annotations(finished.citations, self.run.address)
-        for index, annotation in enumerate(found):
-            fields = self._place() | {"annotation_index": index, "annotation": annotation}
-            yield "response.output_text.annotation.added", fields
-        text = {"text": finished.text, "logprobs": []}
-        yield "response.output_text.done", self._place() | text
-        part = _part(finished.text, found)
-        yield "response.content_part.done", self._place() | {"part": part}
-        item = self._item("completed", [part])
-        yield "response.output_item.done", {"output_index": 0, "item": item}
-        thought = [self._reasoning(steps)] if steps else []
-        for item in thought:
-            yield "response.output_item.done", {"output_index": 1, "item": item}
-        yield "response.completed", {"response": self._completed(finished, thought)}
-
-    def _completed(self, finished: FinishedRun, thought: Sequence[Any] = ()) -> dict[str, Any]:
-        found = annotations(finished.citations, self.run.address)
-        part = _part(finished.text, found)
-        told = extension(finished.message, self.run.address, sees_paths=self.run.sees_paths)
-        extra = told | {"ignored": self.ignored}
-        self.keep(self.response_id, finished.text)
-        response = self._response("completed", [self._item("completed", [part]), *thought])
-        given, answered = estimated_tokens(self.run, finished.text)
-        usage = {
-            "input_tokens": given,
-            "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens": answered,
-            "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": given + answered,
-        }
-        return response | {"usage": usage, "desktop_rag": extra}
-
-    def _place(self) -> dict[str, Any]:
-        return {"item_id": self.item_id, "output_index": 0, "content_index": 0}
-
-    def _item(self, status: str, content: list[dict[str, Any]]) -> dict[str, Any]:
-        said = {"type": "message", "role": "assistant", "content": content}
-        return said | {"id": self.item_id, "status": status}
-
-    def _response(self, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
-        return {
-            "id": self.response_id,
-            "object": "response",
-            "created_at": self.created,
-            "status": status,
-            "model": self.run.asked.model,
-            "output": output,
-            "instructions": self.request.instructions,
-            "previous_response_id": self.request.previous_response_id,
-            "error": None,
-            "incomplete_details": None,
-            "metadata": {},
-            "parallel_tool_calls": False,
-            "temperature": None,
-            "tool_choice": "none",
-            "tools": [],
-            "top_p": None,
-            "store": False,
-            "usage": None,
-        }
-
-
-class _Counter:
-    def __init__(self) -> None:
-        self._next = 0
-
-    def event(self, name: str, fields: dict[str, Any]) -> bytes:
-        numbered = {"type": name, "sequence_number": self._next} | fields
-        self._next += 1
-        return event(numbered, name)
-
-
-def _part(text: str, found: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"type": "output_text", "text": text, "annotations": found, "logprobs": []}
 
 
 class Guardrails(BaseModel):
@@ -390,26 +153,17 @@ class StreamOptions(BaseModel):
     include_obfuscation: bool = False
 
 
-class JSONSchema(BaseModel):
-    """The schema of a format; the app gives it a name of its own."""
-
-    model_config = ConfigDict(extra="ignore", populate_by_name=True)
-    of: dict[str, Any] = Field(alias="schema")
-
-
 class ResponseFormat(BaseModel):
-    """The format of an answer without documents."""
+    """The format of an answer without documents, its schema in a field of its own."""
 
     model_config = ConfigDict(extra="forbid")
     type: Literal["text", "json_object", "json_schema"]
-    json_schema: JSONSchema | None = None
+    json_schema: TextFormat = TextFormat()
 
     @property
     def schema_of_answer(self) -> dict[str, Any] | None:
         """The JSON Schema, None for text."""
-        if self.type == "text":
-            return None
-        return self.json_schema.of if self.json_schema else {"type": "object"}
+        return None if self.type == "text" else self.json_schema.of
 
 
 class ChatRequest(Parameters):
@@ -426,8 +180,6 @@ class ChatRequest(Parameters):
         "parallel_tool_calls": (True, False),
         "prediction": (),
         "store": (False,),
-        "tool_choice": ("none", "auto"),
-        "tools": ([],),
         "top_logprobs": (0,),
         "web_search_options": ({},),
     }
@@ -437,6 +189,8 @@ class ChatRequest(Parameters):
     stream_options: StreamOptions | None = None
     guardrails: Guardrails | None = None
     response_format: ResponseFormat | None = None
+    tools: list[GivenTool] | None = None
+    tool_choice: ToolChoice | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,9 +217,11 @@ class ChatCompletion:
             "refusal": None,
             "annotations": [nested(each) for each in self._annotations(finished)],
         }
+        if finished.calls:
+            message |= {"content": finished.text or None, "tool_calls": _called(finished)}
         return self._head() | {
             "object": self.kind,
-            "choices": [self._choice("message", message, "stop")],
+            "choices": [self._choice("message", message, _reason(finished))],
             "usage": self._usage(finished),
             "desktop_rag": self._extension(finished.message),
         }
@@ -490,8 +246,10 @@ class ChatCompletion:
     def _last_chunks(self, finished: FinishedRun) -> list[bytes]:
         found = [nested(each) for each in self._annotations(finished)]
         chunks = [self._chunk({"annotations": found})] if found else []
+        calls = [{"index": n} | call for n, call in enumerate(_called(finished))]
+        chunks += [self._chunk({"tool_calls": calls})] if calls else []
         extra = {"desktop_rag": self._extension(finished.message)}
-        chunks.append(self._chunk({}, "stop", extra))
+        chunks.append(self._chunk({}, _reason(finished), extra))
         if self.options and self.options.include_usage:
             usage = {"usage": self._usage(finished)}
             chunks.append(event(self._head() | {"choices": []} | usage))
@@ -525,6 +283,21 @@ class ChatCompletion:
             "created": self.created,
             "model": self.run.asked.model,
         }
+
+
+def _reason(finished: FinishedRun) -> str:
+    return "tool_calls" if finished.calls else "stop"
+
+
+def _called(finished: FinishedRun) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": call.call_id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+        }
+        for call in finished.calls
+    ]
 
 
 class CompletionRequest(Parameters):
@@ -593,7 +366,8 @@ class OpenAICalls:
         """Answer the last message of a chat."""
         wanted = body.response_format
         schema = wanted.schema_of_answer if wanted else None
-        asked = self._asked(body.model, body.messages, caller, body.guardrails, schema)
+        passed = passed_on(body.messages, body.tools or (), body.tool_choice)
+        asked = self._asked(body.model, body.messages, caller, body.guardrails, schema, passed)
         run = self._run(asked, is_streamed=body.stream)
         return ChatCompletion(run, body.ignored + _unsent(body.messages), body.stream_options)
 
@@ -615,7 +389,9 @@ class OpenAICalls:
         recent, given = self._recent, body.messages()
         if body.previous_response_id:
             given = [*recent.before(caller.keeper, body.previous_response_id), *given]
-        run = self._run(self._asked(body.model, given, caller), is_streamed=body.stream)
+        schema = body.text.format.schema_of_answer if body.text else None
+        asked = self._asked(body.model, given, caller, schema=schema)
+        run = self._run(asked, is_streamed=body.stream)
 
         def keep(response_id: str, text: str) -> None:
             if body.store is not False:
@@ -639,25 +415,33 @@ class OpenAICalls:
         caller: Caller,
         guardrails: Guardrails | None = None,
         schema: dict[str, Any] | None = None,
+        passed: PassedOn | None = None,
     ) -> Asked:
         name = self._serving.names.find(model, caller)
         if schema is not None:
-            self._check_format(name)
+            self._check_taken(name, "response_format")
+        if passed:
+            self._check_taken(name, "tools")
+            # What the log and filters see: the last question.
+            asked = [n for n, each in enumerate(given, 1) if each.role == "user"]
+            given = [each for each in given[: asked[-1] if asked else 0] if not each.is_about_tools]
         messages = conversation(given, name.scope)
         setup = replace(self._serving.names.set_up(name, caller), schema=schema)
         if guardrails:
             setup = guarded(setup, guardrails, self._assistants(caller))
         instructed = with_instructions(setup, instructions_in(given))
-        return Asked(caller, model, messages, instructed, images_of_question(given))
+        return Asked(caller, model, messages, instructed, images_of_question(given), passed)
 
-    def _check_format(self, name: ModelName) -> None:
-        """Refuses a format for answers from documents, and for a model that takes none."""
-        said = "An answer from documents is text; only models of endpoints take a format."
+    def _check_taken(self, name: ModelName, param: str) -> None:
+        """Refuses a format or tools for answers from documents, and for a model without them."""
+        said = "Answers from documents are text; only models of endpoints take that."
         if name.endpoint:
-            if self._serving.chat.models.profile(name.endpoint).takes_schema:
+            profile = self._serving.chat.models.profile(name.endpoint)
+            if profile.calls_tools is not False if param == "tools" else profile.takes_schema:
                 return
-            said = f"“{name.name}” was not found to write JSON by a schema."
-        raise Refusal(400, said, param="response_format", code="unsupported_parameter")
+            can = "call tools" if param == "tools" else "write JSON by a schema"
+            said = f"“{name.name}” was not found to {can}."
+        raise Refusal(400, said, param=param, code="unsupported_parameter")
 
     def _assistants(self, caller: Caller) -> list[Assistant]:
         ids = {name.assistant_id for name in self._serving.names.of(caller)}

@@ -1,4 +1,4 @@
-"""Assistants, and models that run here, for programs that look after the server. Worker threads.
+"""Assistants, endpoints and models, for programs that look after the server. Worker threads.
 
 Models belong to another wing, whose verbs do the work: an installation without it has none of them.
 """
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from desktop_rag.core.assistant import LONGEST_INSTRUCTIONS, LONGEST_NAME, Assistant
 from desktop_rag.core.errors import AppError
@@ -24,6 +24,7 @@ from desktop_rag.features.server.operations import (
 )
 from desktop_rag.features.server.readable_library import Calls, need_every_collection
 from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.kept_endpoints import KeptEndpoints, address_of
 
 AssistantName = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=r"\S")]
 Instructions = Annotated[str, Field(max_length=LONGEST_INSTRUCTIONS)]
@@ -50,6 +51,12 @@ Rails = Annotated[
         description="A bundled set, or a folder that another assistant uses already.",
     ),
 ]
+
+
+class AsVerb(Answered):
+    """What the verb of the command line tells with `--json`."""
+
+    model_config = ConfigDict(extra="allow")
 
 
 class AssistantFields(Form):
@@ -193,6 +200,77 @@ def _shown(assistant: Assistant) -> AssistantAnswer:
     )
 
 
+Named = Annotated[
+    str, Field(min_length=1, max_length=2000, description="A name or address, or a part of one.")
+]
+
+
+class NewEndpoint(Form):
+    """An endpoint to be added, or to be changed if there is one at its address."""
+
+    endpoint: Annotated[
+        str, Field(min_length=1, max_length=2000, description="A known provider, or an address.")
+    ]
+    model: Model = ""
+    name: Annotated[str, Field(max_length=LONGEST_LABEL)] = ""
+    key: Annotated[
+        str, Field(max_length=10_000, description="Kept in the keyring, told nobody.")
+    ] = ""
+    is_used: bool = False
+
+
+class EndpointQuery(Form):
+    """An endpoint; `forgets_key` also removes its key."""
+
+    endpoint: Named
+    forgets_key: bool = False
+
+
+class TestedEndpoint(Form):
+    """An endpoint to be asked; the one in use if empty."""
+
+    endpoint: Annotated[str, Field(max_length=2000)] = ""
+
+
+class EndpointList(Answered):
+    """The endpoints of the settings, without their keys."""
+
+    endpoints: list[AsVerb]
+
+
+class EndpointCalls:
+    """Adds, tests, uses and removes endpoints. AppError for what can't be done."""
+
+    def __init__(self, endpoints: KeptEndpoints) -> None:
+        self._endpoints = endpoints
+
+    @operation("GET endpoints", ADMIN)
+    def list_endpoints(self, caller: Caller) -> EndpointList:
+        """List the endpoints with their models, and which one answers."""
+        need_every_collection(caller)
+        return EndpointList.model_validate({"endpoints": self._endpoints.rows()})
+
+    @operation("POST endpoints", ADMIN, 201)
+    def add_endpoint(self, caller: Caller, body: NewEndpoint) -> AsVerb:
+        """Add an endpoint, change the one at its address, or have it answer from now on."""
+        need_every_collection(caller)
+        said = body.model_dump(exclude={"endpoint"})
+        return AsVerb(**self._endpoints.add(address_of(body.endpoint), **said))
+
+    @operation("POST endpoints/test", ADMIN)
+    def test_endpoint(self, caller: Caller, body: TestedEndpoint) -> AsVerb:
+        """Ask an endpoint for its models and the first words of an answer."""
+        need_every_collection(caller)
+        return AsVerb(**self._endpoints.test(body.endpoint))
+
+    @operation("DELETE endpoints", ADMIN)
+    def remove_endpoint(self, caller: Caller, query: EndpointQuery) -> DeletedAnswer:
+        """Remove an endpoint from the settings."""
+        need_every_collection(caller)
+        gone = self._endpoints.remove(query.endpoint, forgets_key=query.forgets_key)
+        return DeletedAnswer(deleted=[gone["base_url"]])
+
+
 # A verb of the command line in this process, by its name; None for one that is not there.
 VerbOf = Callable[[str], Callable[[dict[str, Any]], Any] | None]
 
@@ -203,54 +281,12 @@ class ModelName(Form):
     name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 
 
-class LocalModelAnswer(Answered):
-    """A model on the server's computer; speeds in tokens a second, 0 before it was first loaded."""
-
-    name: str
-    program: str
-    size_gb: float
-    quantisation: str
-    context_tokens: int
-    licence: str
-    fits: bool
-    is_fetched: bool
-    is_used: bool
-    read_per_s: float
-    written_per_s: float
-    device: str
-
-
-class OfferedModelAnswer(Answered):
-    """A model that can be fetched; `reason` says why it is the one for this computer."""
-
-    name: str
-    size_gb: float
-    memory_gb: float
-    licence: str
-    languages: list[str]
-    more_languages: int
-    calls_tools: bool
-    makes_things_up: bool
-    reason: str
-
-
-class DownloadAnswer(Answered):
-    """A download of a model; title and hint say why it failed."""
-
-    name: str
-    state: str
-    done_bytes: int
-    total_bytes: int
-    title: str
-    hint: str
-
-
 class LocalModels(Answered):
     """The models that the server's computer runs itself, those to fetch, and the downloads."""
 
-    models: list[LocalModelAnswer]
-    offered: list[OfferedModelAnswer]
-    downloads: list[DownloadAnswer]
+    models: list[AsVerb]
+    offered: list[AsVerb]
+    downloads: list[AsVerb]
 
 
 class ModelCalls:
@@ -267,15 +303,15 @@ class ModelCalls:
         return LocalModels.model_validate(listed | {"models": models})
 
     @operation("POST models", ADMIN, 202)
-    def fetch_model(self, caller: Caller, body: ModelName) -> DownloadAnswer:
+    def fetch_model(self, caller: Caller, body: ModelName) -> AsVerb:
         """Fetch a model of the list, or go on."""
-        return DownloadAnswer.model_validate(self._run(caller, "model_fetch", name=body.name))
+        return AsVerb.model_validate(self._run(caller, "model_fetch", name=body.name))
 
     @operation("PUT models/used", ADMIN)
-    def use_model(self, caller: Caller, body: ModelName) -> LocalModelAnswer:
+    def use_model(self, caller: Caller, body: ModelName) -> AsVerb:
         """Have a model answer from now on."""
         used = self._run(caller, "model_use", name=body.name)
-        return LocalModelAnswer.model_validate(_without_place(used))
+        return AsVerb.model_validate(_without_place(used))
 
     @operation("DELETE models/{name}", ADMIN)
     def remove_model(self, caller: Caller, name: Name) -> DeletedAnswer:

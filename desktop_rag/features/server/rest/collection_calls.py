@@ -1,6 +1,7 @@
 """Collections, sources, access rules and saved prompts for other programs. Worker threads."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Literal
 
@@ -83,6 +84,12 @@ class Links(Form):
     ]
     page_limit: Annotated[int, Field(ge=1, le=10_000)] = 100
     refresh_hours: Annotated[float, Field(ge=0, le=8760, allow_inf_nan=False)] = 24.0
+
+
+class Folder(Form):
+    """A folder of the server's computer, by its whole path."""
+
+    path: Annotated[str, Field(min_length=1, max_length=4096)]
 
 
 class CollectionAnswer(Answered):
@@ -196,6 +203,19 @@ class CollectionCalls(Calls):
         self._readable.writable(caller, collection_id)
         wanted = WebLinks(tuple(body.urls), body.page_limit, body.refresh_hours)
         return _shown_source(self._library.sources.add_links(wanted, collection_id), 0)
+
+    @operation("POST collections/{collection_id}/folders", ADMIN, 202)
+    def add_folder(self, caller: Caller, collection_id: Id, body: Folder) -> SourceAnswer:
+        """Add a folder of the server's computer; its files are read from now on.
+
+        Who may ask the collection may then read them.
+        """
+        need_every_collection(caller)
+        self._readable.collection(caller, collection_id)
+        folder = Path(body.path)
+        if not folder.is_absolute():
+            raise Refusal(400, "Write the whole path of the folder.", param="path")
+        return _shown_source(self._library.sources.add(folder, collection_id), 0)
 
     @operation("DELETE collections/{collection_id}/sources/{source_id}", ADMIN)
     def delete_source(self, caller: Caller, collection_id: Id, source_id: Id) -> DeletedAnswer:

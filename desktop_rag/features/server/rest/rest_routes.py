@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from typing import Any, cast
 
@@ -15,8 +15,12 @@ from starlette.routing import Route
 from desktop_rag.features.server.html_writer import Html, document, joined, tag
 from desktop_rag.features.server.operations import API, Form, Operation, operations_of, routes_of
 from desktop_rag.features.server.readable_library import ReadableLibrary
-from desktop_rag.features.server.responses import text_route
-from desktop_rag.features.server.rest.assistant_calls import AssistantCalls, ModelCalls
+from desktop_rag.features.server.responses import text_route, web_file
+from desktop_rag.features.server.rest.assistant_calls import (
+    AssistantCalls,
+    EndpointCalls,
+    ModelCalls,
+)
 from desktop_rag.features.server.rest.collection_calls import (
     AccessCalls,
     CollectionCalls,
@@ -27,19 +31,6 @@ from desktop_rag.features.server.rest.document_calls import DocumentCalls, Searc
 from desktop_rag.features.server.rest.sending_calls import SendingCalls
 from desktop_rag.features.server.serving import Serving
 
-STYLE = """\
-:root { color-scheme: light dark; }
-body { margin: 0 auto; max-width: 60rem; padding: 2rem 1rem; font: 1rem/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; }
-summary { cursor: pointer; padding: .35rem 0; overflow-wrap: anywhere; }
-details { border-top: 1px solid color-mix(in srgb, currentColor 20%, transparent); }
-code, pre { font-family: ui-monospace, monospace; font-size: .9rem; }
-.method { display: inline-block; min-width: 4.5rem; font-weight: 600; }
-table { border-collapse: collapse; width: 100%; margin: .5rem 0; }
-th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; }
-th { font-weight: 600; } td { overflow-wrap: anywhere; }
-.muted { color: GrayText; }
-"""
 POLICY = (
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none';"
     " frame-ancestors 'none'"
@@ -67,69 +58,27 @@ def openapi_page(described: Mapping[str, Any]) -> Html:
 
 
 def _operation(method: str, path: str, operation: Mapping[str, Any]) -> Html:
-    fields = [
-        _row(each["name"], each["schema"], each["in"], is_needed=each["required"])
-        for each in operation["parameters"]
-    ]
-    bodies = [("Body:", operation.get("requestBody", {}))]
-    done = [(s, told) for s, told in operation["responses"].items() if s.startswith("2")]
-    bodies += [(f"{status} {told['description']}", told) for status, told in done]
     name = tag("span", method.upper(), class_="method")
     said = tag("span", _worded(operation["summary"]), class_="muted")
+    told = {key: operation[key] for key in ("parameters", "requestBody") if operation.get(key)}
+    done = {s: each for s, each in operation["responses"].items() if s.startswith("2")}
     return tag(
         "details",
         tag("summary", name, " ", tag("code", path), " ", said),
         tag("p", _worded(operation["description"])),
-        _table("Parameter", fields),
-        [
-            tag("p", words, [_content(*each) for each in told["content"].items()])
-            for words, told in bodies
-            if "content" in told
-        ],
+        _as_json(told | {"responses": done}),
         id=operation["operationId"],
     )
 
 
-def _content(kind: str, content: Mapping[str, Any]) -> Html:
-    return joined(" ", _type(content.get("schema", {})), " ", tag("code", kind))
-
-
 def _schema(name: str, schema: Mapping[str, Any]) -> Html:
-    needed = schema.get("required", [])
-    fields = schema.get("properties", {}).items()
-    rows = [_row(field, found, "", is_needed=field in needed) for field, found in fields]
     said = tag("span", _worded(schema.get("description", "")), class_="muted")
     summary = tag("summary", tag("code", name), " ", said)
-    return tag("details", summary, _table("Field", rows), id=f"form-{name}")
+    return tag("details", summary, _as_json(schema.get("properties", {})), id=f"form-{name}")
 
 
-def _table(first: str, rows: Sequence[Html]) -> Html | None:
-    head = tag("tr", tag("th", first), tag("th", "Type"), tag("th"))
-    return tag("table", head, rows) if rows else None
-
-
-def _row(name: str, schema: Mapping[str, Any], place: str, *, is_needed: bool) -> Html:
-    said = " ".join(filter(None, (place, "needed" if is_needed else "")))
-    told = joined(_worded(schema.get("description", "")), " ", tag("span", said, class_="muted"))
-    return tag("tr", tag("td", tag("code", name)), tag("td", _type(schema)), tag("td", told))
-
-
-def _type(schema: Mapping[str, Any]) -> Html:
-    """A schema in a few words, with a link to a form of its own."""
-    if reference := schema.get("$ref", ""):
-        name = reference.rpartition("/")[2]
-        return tag("a", name, href=f"#form-{name}")
-    if kinds := schema.get("anyOf"):
-        return _between(" or ", [_type(kind) for kind in kinds])
-    if choices := schema.get("enum"):
-        return _between(", ", [tag("code", json.dumps(each)) for each in choices])
-    if "items" in schema:
-        return joined("list of ", _type(schema["items"]))
-    return joined(str(schema.get("type", "anything")))
-
-
-def _between(sign: str, parts: Sequence[Html]) -> Html:
-    return joined(*(joined(sign if n else None, part) for n, part in enumerate(parts)))
+def _as_json(described: Mapping[str, Any]) -> Html:
+    return tag("pre", json.dumps(described, ensure_ascii=False, indent=1))
 
 
 def _worded(text: str) -> Html:
@@ -280,7 +229,7 @@ class RestRoutes:
                 "text/html",
                 {"Content-Security-Policy": POLICY},
             ),
-            text_route("/api/docs.css", lambda: STYLE, "text/css"),
+            text_route("/api/docs.css", partial(web_file, "api.css"), "text/css"),
             *routes_of(self._serving, self._operations),
         ]
 
@@ -309,5 +258,6 @@ def rest_operations(serving: Serving) -> list[Operation]:
         PromptCalls(chat, library, link),
         conversations,
         StatusCalls(chat, library, link),
+        EndpointCalls(serving.endpoints),
         ModelCalls(serving.verb_of),
     )

@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 from functools import cache, partial
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
@@ -26,14 +25,20 @@ from desktop_rag.core.conversation import (
     TextDelta,
     ThinkingDelta,
 )
-from desktop_rag.core.paths import resources_dir
 from desktop_rag.features.server.access.callers import Asked, Caller
 from desktop_rag.features.server.answer_run import AnswerRun
+from desktop_rag.features.server.filters.filter_chain import CallsMade
 from desktop_rag.features.server.model_names import EVERYTHING
 from desktop_rag.features.server.openai_api.chat_messages import GivenMessage, conversation
 from desktop_rag.features.server.operations import ASK, Form, operation, operations_of, routes_of
 from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.responses import KEEP_ALIVE, EventResponse, event, text_route
+from desktop_rag.features.server.responses import (
+    KEEP_ALIVE,
+    EventResponse,
+    event,
+    text_route,
+    web_file,
+)
 from desktop_rag.features.server.serving import Serving
 from desktop_rag.features.server.wire_sources import extension, source_json
 from desktop_rag.features.server.worker_events import Nothing
@@ -56,17 +61,6 @@ _STYLE_FILE = re.compile(r"(?<=const STYLE = `)[^`]*")
 # A blank before a colon parts two selectors.
 _BLANKS = re.compile(r"\s*([{;,}])\s*|(:) ")
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const)\b)", re.MULTILINE)
-
-
-def web_folder() -> Path:
-    """Where the files are."""
-    return resources_dir() / "web"
-
-
-@cache
-def web_file(name: str) -> str:
-    """The text of a file."""
-    return (web_folder() / name).read_text("utf-8")
 
 
 @cache
@@ -99,7 +93,7 @@ async def growing(run: AnswerRun) -> AsyncGenerator[bytes]:
         yield event(told | refusal.to_json())
 
 
-def _told(each: AnswerEvent | AnswerChanged, run: AnswerRun) -> dict[str, Any] | None:
+def _told(each: AnswerEvent | AnswerChanged | CallsMade, run: AnswerRun) -> dict[str, Any] | None:
     """An event in the form of the wire; None for one that says nothing to a reader."""
     match each:
         case SourcesFound():

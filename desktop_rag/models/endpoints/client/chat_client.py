@@ -117,6 +117,7 @@ def chat_body(
         body["stream_options"] = {"include_usage": True}
     if tools and profile.calls_tools is not False:
         body["tools"] = [tool_json(tool) for tool in tools]
+        body |= _tool_choice([tool.name for tool in tools if tool.is_needed])
     if schema and profile.takes_schema:
         body["response_format"] = schema_json(schema)
     if profile.tells_progress and is_streamed:
@@ -134,6 +135,16 @@ def tool_json(tool: Tool) -> dict[str, Any]:
     """A tool in OpenAI's form."""
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": function}
+
+
+def _tool_choice(needed: Sequence[str]) -> dict[str, Any]:
+    match needed:
+        case []:
+            return {}
+        case [name]:
+            return {"tool_choice": {"type": "function", "function": {"name": name}}}
+        case _:
+            return {"tool_choice": "required"}
 
 
 def _message(turn: ChatTurn) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from desktop_rag.core.domain import DocumentState, WebLinks
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import TokenBook, TokenScope
 from desktop_rag.features.server.html_writer import Html, tag
+from desktop_rag.features.server.services import ServerSwitch
 from tests.indexed import add_texts
 from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.conftest import Serve, Server
@@ -251,6 +252,78 @@ def test_an_assistant_is_made_changed_and_deleted(admin: AdminBrowser) -> None:
 
 
 @pytest.mark.usefixtures("open_indexed")
+@pytest.mark.slow
+def test_an_endpoint_is_added_tested_used_and_removed(
+    admin: AdminBrowser, endpoint: ChatServer
+) -> None:
+    models = admin.server.services.chat.models
+    admin.get("/admin/endpoints")
+    secret = "sk-canary-31337"
+    with ChatServer() as other:
+        other.wanted_key = secret
+        added = admin.send("/admin/endpoints", {
+            "endpoint": other.base_url, "model": "test-model", "key": secret,
+        })  # fmt: skip
+        assert other.base_url in added.text
+        assert models.endpoint.base_url == endpoint.base_url
+        tested = admin.send("/admin/endpoints/test", {"endpoint": other.base_url})
+        assert "<code>test-model</code>" in tested.text
+        used = admin.send("/admin/endpoints", {"endpoint": other.base_url, "is_used": "yes"})
+        assert models.endpoint.base_url == other.base_url
+        assert f"test-model at {models.endpoint.label}" in text_of(admin.get("/admin").text)
+        asked = admin.send("/admin/endpoints/remove", {"endpoint": other.base_url})
+        assert models.endpoint.base_url == other.base_url, "it asks first"
+        fields = {"endpoint": other.base_url, "sure": "yes"}
+        gone = admin.send("/admin/endpoints/remove", fields)
+        assert "and its key were removed" in gone.text
+        assert not models.has_key(other.base_url)
+    assert all(secret not in page.text for page in (added, tested, used, asked, gone))
+    refused = admin.send("/admin/endpoints", {"endpoint": "nobody"})
+    assert "There is no provider “nobody”." in refused.text
+
+
+@pytest.mark.usefixtures("open_indexed")
+@pytest.mark.slow
+def test_files_are_uploaded(admin: AdminBrowser) -> None:
+    library = admin.server.services.library
+    (collection,) = library.collections.all()
+    path = f"/admin/collections/{collection.collection_id}"
+    assert 'enctype="multipart/form-data"' in admin.get(path).text
+    files = [("files", ("../tower.md", b"The tower is climbed by the keeper.")),
+             ("files", ("well.md", b"The well is deep."))]  # fmt: skip
+    sent = admin.client.post(
+        f"{path}/upload", data={"form_key": admin.form_key}, files=files,
+        headers={"origin": admin.server.address},
+    )  # fmt: skip
+    assert "2 files are read now" in sent.text
+    library.indexing.wait_until_idle(30)
+    assert {"tower.md", "well.md"} <= {d.title for d in library.documents.all()}
+    forged = admin.client.post(
+        f"{path}/upload", data={"form_key": "guessed"}, files=files,
+        headers={"origin": admin.server.address},
+    )  # fmt: skip
+    assert forged.status_code == 403
+    assert admin.send(f"{path}/upload", {"files": ""}).status_code == 200
+
+
+@pytest.mark.slow
+def test_settings_of_the_server_are_changed_while_it_runs(admin: AdminBrowser) -> None:
+    switch = admin.server.services.wing(ServerSwitch)
+    switch.hold({"port": 0, "host_names": ("said.example",)})
+    admin.get("/admin/server")
+    admin.send("/admin/server", {
+        "switches": "logs_text", "origins": "https://wiki.example", "host_names": "other.example",
+    })  # fmt: skip
+    shown = admin.get("/admin/server").text
+    assert re.search(r'value="logs_text" checked', shown)
+    assert "https://wiki.example" in shown
+    assert "said.example" in shown, "what the command line says stays"
+    wrong = admin.send("/admin/server", {"filters": "no-such-filter"})
+    assert wrong.status_code == 400
+    assert admin.send("/admin/server", {"public_address": "wiki"}).status_code == 400
+    assert admin.get("/admin/server").status_code == 200
+
+
 @pytest.mark.slow
 @pytest.mark.needs_wings("web_pages")
 def test_a_crawl_says_when_it_runs_and_what_it_was_refused(admin: AdminBrowser) -> None:

@@ -121,6 +121,11 @@ _MOST_CONNECTIONS = 10
 # For a connection that others give back.
 _WAIT_S = 30.0
 _PAUSE_S = 1.0
+# Of a server whose computer is gone nothing comes, not even the end of the connection.
+_SOON_NOTICED = {
+    "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}  # fmt: skip
 
 
 class ServerPool:
@@ -204,7 +209,7 @@ def pool_of(
     """An open pool, which may have no connection yet; `options` are those of psycopg_pool."""
     return ConnectionPool(
         address,
-        kwargs={"connect_timeout": connect_s},
+        kwargs={"connect_timeout": connect_s, **_SOON_NOTICED},
         configure=configure,
         min_size=1,
         max_size=_MOST_CONNECTIONS,

@@ -87,8 +87,7 @@ def _app_error(exc: Exception) -> AppError:
     if isinstance(exc, psycopg.errors.ReadOnlySqlTransaction):
         return read_only_error()
     return LibraryAwayError(
-        "The database server does not answer.",
-        f"{first_line(exc)} Check that it runs and that its address is right; then try again.",
+        f"{first_line(exc)} Check that it runs and that its address is right; then try again."
     )
 
 
