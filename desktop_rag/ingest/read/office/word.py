@@ -80,7 +80,12 @@ class Styles:
         return self._levels[style_id]
 
     def numbering(self, properties: Element | None) -> tuple[str, int] | None:
-        """(numbering id, level from 0) of a list item or a numbered heading, else None."""
+        """(numbering id, level from 0) of a list item or a numbered heading, else None.
+
+        A paragraph whose mark was deleted goes on in the next one.
+        """
+        if next(children(child(properties, "rPr"), *_DROPPED), None) is not None:
+            return None
         style_id = attribute(child(properties, "pStyle"))
         number, level = "", ""
         for source in (properties, *(child(style, "pPr") for style in self._chain(style_id))):

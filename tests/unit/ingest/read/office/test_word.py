@@ -264,6 +264,7 @@ def test_numbers_of_cells_and_of_empty_paragraphs_are_counted() -> None:
         f"<w:tr><w:tc>{empty}</w:tc><w:tc>{paragraph(name)}</w:tc></w:tr>"
         for name in ("Pump", "Valve")
     )
-    body = f"<w:tbl>{rows}</w:tbl>{empty}{paragraph('Spares', properties=numbered)}"
+    deleted = f"<w:p><w:pPr>{numbered}<w:rPr><w:del/></w:rPr></w:pPr></w:p>"
+    body = f"<w:tbl>{rows}</w:tbl>{empty}{deleted}{paragraph('Spares', properties=numbered)}"
     text = parse("a.docx", make_docx(body, {"numbering": numbering})).text
     assert text == "1. | Pump\n2. | Valve\n\n4. Spares"
