@@ -14,12 +14,23 @@ MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 # Properties of a document, and code pages whose codec has another name.
 _CODE_PAGE, _TITLE = 1, 2
-_ENCODINGS = {0: "cp1252", 1200: "utf-16-le", 10000: "mac-roman", 65001: "utf-8"}
+_ENCODINGS = {
+    708: "iso8859-6", 936: "gb18030", 1200: "utf-16-le", 1361: "johab", 10000: "mac-roman",
+    10006: "mac-greek", 10007: "mac-cyrillic", 20127: "cp1252", 20866: "koi8-r", 21866: "koi8-u",
+    50220: "iso-2022-jp", 50221: "iso-2022-jp", 50222: "iso-2022-jp", 51932: "euc-jp",
+    51949: "euc-kr", 52936: "hz", 54936: "gb18030", 65000: "utf-7", 65001: "utf-8",
+    **{28590 + n: f"iso-8859-{n}" for n in range(1, 16)},
+}  # fmt: skip
 _FIRST_SET = 44
 _MAX_PROPERTIES = 100
 _TITLE_BYTES = 1000
 # olefile raises these for damaged files, beside its own errors, which are OSErrors.
 _DAMAGE = (OSError, struct.error, IndexError, ValueError, TypeError, AttributeError, RecursionError)
+
+
+def encoding_of(code_page: int) -> str:
+    """The name of the codec for a code page of Windows, "" for none."""
+    return _ENCODINGS.get(code_page, f"cp{code_page}") if code_page else ""
 
 
 class Container:
@@ -47,7 +58,7 @@ class Container:
         try:
             code_page = _property(stream, _CODE_PAGE)
             number = int.from_bytes(code_page[:2], "little")
-            encoding = _ENCODINGS.get(number, f"cp{number}")
+            encoding = encoding_of(number) or "cp1252"
             text = _property(stream, _TITLE)[4:][:_TITLE_BYTES].decode(encoding, "replace")
         except (struct.error, LookupError):
             return ""

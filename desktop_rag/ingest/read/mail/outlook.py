@@ -15,7 +15,7 @@ from email.parser import HeaderParser
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encoding import NotTextError, decode
-from desktop_rag.ingest.read.foundation.ole import Container
+from desktop_rag.ingest.read.foundation.ole import Container, encoding_of
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.mail.mail_message import BoundedHeaders, field, file_name
 from desktop_rag.ingest.read.markup import web_page
@@ -93,12 +93,6 @@ _FIXED = "__properties_version1.0"
 _ENTRY = struct.Struct("<HHIQ")
 # Entries begin behind a header, which is longer in messages than in what belongs to them.
 _MESSAGE_OFFSET, _INNER_OFFSET, _ITEM_OFFSET = 32, 24, 8
-_ENCODINGS = {
-    65001: "utf-8", 65000: "utf-7", 1200: "utf-16-le", 20127: "cp1252", 20866: "koi8-r",
-    21866: "koi8-u", 50220: "iso-2022-jp", 50221: "iso-2022-jp", 50222: "iso-2022-jp",
-    51932: "euc-jp", 51949: "euc-kr", 52936: "hz", 54936: "gb18030", 936: "gb18030",
-    10000: "mac-roman", **{28590 + n: f"iso-8859-{n}" for n in range(1, 16)},
-}  # fmt: skip
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 _MAX_RECIPIENTS = 50
 
@@ -260,11 +254,6 @@ class OutlookItem:
             and path[depth].startswith(prefix)
         }
         return sorted(found)
-
-
-def encoding_of(code_page: int) -> str:
-    """The name of the codec for a code page, "" for none."""
-    return _ENCODINGS.get(code_page, f"cp{code_page}") if code_page else ""
 
 
 def text_of(data: bytes, encoding: str) -> str:

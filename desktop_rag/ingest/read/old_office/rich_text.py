@@ -10,6 +10,7 @@ from desktop_rag.ingest.read.foundation.addresses import address_of_field, behin
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter, is_for_layout, merged
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
+from desktop_rag.ingest.read.foundation.ole import encoding_of
 from desktop_rag.ingest.read.foundation.ooxml import picture_text
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.office.sheet_extras import said_by
@@ -101,8 +102,6 @@ _CHARSETS = {
     254: "cp437", 255: "cp850",
 }  # fmt: skip
 _PAGES = {"ansi": WESTERN, "mac": "mac-roman", "pc": "cp437", "pca": "cp850"}
-_NAMES = {10000: "mac-roman", 10006: "mac-greek", 10007: "mac-cyrillic", 65001: "utf-8",
-          1361: "johab", 708: "iso8859-6", 28591: "latin-1"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,18 +136,12 @@ def tokens(data: bytes) -> Iterator[RtfToken]:
             yield RtfToken(text=text)
 
 
-def page_of_charset(charset: int) -> str | None:
-    """The code page of a font's character set, None if it is that of the document."""
-    return _CHARSETS.get(charset)
-
-
 def page_of_word(word: str, number: int | None) -> str | None:
     """The code page that a control word of the document's head names, None if it names none."""
     if word != "ansicpg":
         return _PAGES.get(word)
-    name = _NAMES.get(number or 0, f"cp{number}")
     try:
-        return codecs.lookup(name).name
+        return codecs.lookup(encoding_of(number or 0)).name
     except LookupError:
         return WESTERN
 
@@ -355,7 +348,7 @@ class _Reader:
         if self._state.table == "fonttbl":
             if word == "f":
                 self._state.font = number or 0
-            elif word == "fcharset" and (page := page_of_charset(number or 0)):
+            elif word == "fcharset" and (page := _CHARSETS.get(number or 0)):
                 self._pages[self._state.font] = page
         elif word in ("s", "cs"):
             self._style_key = (word, number or 0)
