@@ -287,7 +287,7 @@ def test_rows_that_do_not_fit_are_left_out(open_engine: Open, library: Path) -> 
     library.unlink()
     engine = open_engine()
     assert [a.name for a in engine.assistants.all()] == ["Keeper"]
-    assert engine.store(ExperimentStore).measurements() == []
+    assert engine.store(ExperimentStore).sets() == []
 
 
 @pytest.mark.slow
