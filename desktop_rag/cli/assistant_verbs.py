@@ -10,7 +10,7 @@ from typing import Any
 from desktop_rag import app
 from desktop_rag.cli.terminal import add_verb, not_empty, open_services, path_given, prints
 from desktop_rag.core.assistant import Assistant
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.records import checked
 from desktop_rag.kept_endpoints import find_endpoint
 
@@ -189,11 +189,10 @@ def _model(
 
 
 def _read(name: str) -> dict[str, Any]:
-    try:
+    with os_error_as(f"{name} can't be read."):
         text = sys.stdin.read() if name == "-" else path_given(name).read_text(encoding="utf-8")
+    try:
         written = json.loads(text)
-    except OSError as error:
-        raise AppError(f"{name} can't be read.", str(error.strerror)) from error
     except ValueError as error:
         raise _not_an_assistant(name) from error
     if not isinstance(written, dict):

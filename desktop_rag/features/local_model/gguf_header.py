@@ -13,7 +13,7 @@ from math import prod
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, os_error_as
 
 _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
@@ -82,10 +82,9 @@ def read_header(path: Path) -> ModelHeader:
     AppError when it can't be read, is no model, or is not whole.
     """
     try:
-        about = path.stat()
-        return _read_header(path, about.st_size, about.st_mtime_ns)
-    except OSError as exc:
-        raise AppError(f"“{path.name}” can't be read.", f"{exc.strerror or exc}.") from exc
+        with os_error_as(f"“{path.name}” can't be read."):
+            about = path.stat()
+            return _read_header(path, about.st_size, about.st_mtime_ns)
     except _NotWholeError as exc:
         hint = "It was not fetched or copied to its end. Fetch it again, or choose another file."
         raise AppError(f"“{path.name}” is not whole.", hint) from exc

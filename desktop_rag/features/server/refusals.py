@@ -48,8 +48,7 @@ class Refusal(Exception):  # noqa: N818  the request is at fault, not the app
             # The hint, for whoever looks after it, may quote the database.
             said = f"{error.title} Try again soon."
             return cls(503, said, code="library_away", retry_after_s=_AWAY_S)
-        said = str(error)
-        return cls(status, said, param=param, code=code)
+        return cls(status, str(error), param=param, code=code)
 
     def to_json(self) -> dict[str, object]:
         """The body of the response."""
