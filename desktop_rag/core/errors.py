@@ -9,6 +9,7 @@ log = logging.getLogger(__name__)
 
 # Before the words of a server in a hint, which end with the last ”.
 SERVER_SAYS = "It says: “"
+LIBRARY_AWAY = "The database server does not answer."
 IMPORT_AGAIN = "Import the backup again to complete it."
 
 
@@ -41,10 +42,8 @@ class LibraryHeldError(NotReadableNowError):
 class LibraryAwayError(PassingError):
     """The server that keeps the library does not answer."""
 
-    TITLE = "The database server does not answer."
-
     def __init__(self, hint: str = "") -> None:
-        super().__init__(self.TITLE, hint)
+        super().__init__(LIBRARY_AWAY, hint)
 
 
 class DiskError(PassingError):

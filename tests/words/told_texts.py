@@ -33,7 +33,7 @@ _NOT_SHOWN = (
     "features/server/filters/", "features/server/guards/", "features/server/library_calls.py",
     "features/server/mcp_server/", "features/server/openai_api/", "features/server/rest/",
     "features/server/widget/", "features/shared_library/cli/", "features/shared_library/copy/",
-    "store/duckdb/tables/", "scratch_library.py",
+    "store/duckdb/tables/", "kept_endpoints.py", "scratch_library.py",
 )  # fmt: skip
 # Raised between parts of the app: logged, or turned into other words.
 _NOT_FOR_PEOPLE = {

@@ -22,7 +22,7 @@ from desktop_rag.core.conversation import (
     TextDelta,
     ThinkingDelta,
 )
-from desktop_rag.core.errors import AppError, LibraryAwayError
+from desktop_rag.core.errors import LIBRARY_AWAY, AppError, LibraryAwayError
 from desktop_rag.features.server.access.callers import Asked, PassedOn, message_of
 from desktop_rag.features.server.filters.filter_chain import AnswerEvents, CallsMade, FilterChain
 from desktop_rag.features.server.refusals import Refusal
@@ -190,6 +190,6 @@ def failure(done: AnswerDone | AnswerChanged) -> Refusal | None:
     if message.state is not MessageState.FAILED:
         return None
     error = AppError(message.error_title, message.error_hint)
-    if error.title == LibraryAwayError.TITLE:
+    if error.title == LIBRARY_AWAY:
         error = LibraryAwayError(error.hint)
     return Refusal.of_error(error, _BAD_GATEWAY, code="answer_failed")
