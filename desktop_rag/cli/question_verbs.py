@@ -22,6 +22,7 @@ from desktop_rag.cli.terminal import (
     prints,
     say,
     saying_what_is_waited_for,
+    scope_given,
 )
 from desktop_rag.cli.verb_table import after_ask
 from desktop_rag.core.conversation import (
@@ -38,12 +39,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.query import parse_query
-from desktop_rag.core.question_scope import (
-    ALL_DOCUMENTS,
-    WITHOUT_DOCUMENTS,
-    QuestionScope,
-    ScopeItem,
-)
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, WITHOUT_DOCUMENTS, QuestionScope
 from desktop_rag.core.search_syntax import syntax_lines
 from desktop_rag.ingest.library import Library
 from desktop_rag.running_app import ask_running_app
@@ -237,7 +233,7 @@ def _answer(services: "Services", arguments: argparse.Namespace) -> dict[str, An
         arguments.collection,
         arguments.assistant,
         [path_given(name) for name in arguments.attach],
-        _scope(arguments),
+        WITHOUT_DOCUMENTS if arguments.no_documents else scope_given(arguments.about),
         goes_on=arguments.json,
         # A person is at the terminal who can agree to a change.
         may_change=not arguments.json and terminal.can_type and terminal.is_watched,
@@ -253,16 +249,6 @@ def _print_answer(arguments: argparse.Namespace, answer: dict[str, Any]) -> None
         print_document(answer, output.answer_lines, as_json=arguments.json)
     for line in output.failure_lines(answer):
         say(line)
-
-
-def _scope(arguments: argparse.Namespace) -> QuestionScope:
-    if arguments.no_documents:
-        return WITHOUT_DOCUMENTS
-    paths = [path_given(name).resolve() for name in arguments.about]
-    items = [
-        ScopeItem.of_folder(p) if p.is_dir() else ScopeItem.of_place("", str(p)) for p in paths
-    ]
-    return QuestionScope.of(*items)
 
 
 def _search(arguments: argparse.Namespace) -> int:

@@ -24,6 +24,7 @@ from desktop_rag.running_app import Asker, ask_running_app
 
 if TYPE_CHECKING:
     from desktop_rag.app import Services
+    from desktop_rag.core.question_scope import QuestionScope
     from desktop_rag.ingest.library import Library
     from desktop_rag.waiting import Waiting
 
@@ -195,6 +196,16 @@ def waiting_for(library: "Library") -> "Waiting":
 def path_given(name: str) -> Path:
     """The absolute path of a file that the person named."""
     return here().folder / Path(name).expanduser()
+
+
+def scope_given(names: "Sequence[str]") -> "QuestionScope":
+    """The files and folders of these arguments."""
+    from desktop_rag.core.question_scope import QuestionScope, ScopeItem
+
+    paths = [path_given(name).resolve() for name in names]
+    return QuestionScope.of(
+        *(ScopeItem.of_folder(p) if p.is_dir() else ScopeItem.of_place("", str(p)) for p in paths)
+    )
 
 
 def print_document(document: T, lines: Callable[[T], Sequence[str]], *, as_json: bool) -> None:

@@ -1,14 +1,13 @@
 """The verb `matrix`: the bot for Matrix rooms, its account, its list of rooms, and devices."""
 
 import argparse
-import getpass
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from desktop_rag.cli.terminal import not_empty, prints, say
+from desktop_rag.cli.terminal import here, not_empty, prints, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.extras import way_to_install
 from desktop_rag.core.log import start_logging
@@ -200,8 +199,7 @@ def _need_library() -> None:
 
 def _typed(prompt: str) -> str:
     """A secret that is typed, or read from standard input; never an argument."""
-    typed = getpass.getpass(prompt) if sys.stdin.isatty() else sys.stdin.readline()
-    if not (secret := typed.strip("\r\n")):
+    if not (secret := here().typed(prompt, is_secret=True)):
         raise AppError("Nothing was entered.", "A password and a token are needed.")
     return secret
 

@@ -15,9 +15,9 @@ from desktop_rag.cli.terminal import (
     path_given,
     prints,
     say,
+    scope_given,
     waiting_for,
 )
-from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.features.schedules.notes.notes import Notes
 from desktop_rag.features.schedules.services import ScheduleServices
 from desktop_rag.features.schedules.values.note_page import ProposedSection
@@ -60,11 +60,7 @@ def _write(arguments: argparse.Namespace) -> dict[str, Any]:
     with open_services() as services, waiting_for(services.library) as waiting:
         notes = _notes(services)
         folder = path_given(arguments.folder) if arguments.folder else notes.suggested_folder()
-        paths = [path_given(name) for name in arguments.about]
-        items = (
-            ScopeItem.of_folder(p) if p.is_dir() else ScopeItem.of_place("", str(p)) for p in paths
-        )
-        scope, cancel = QuestionScope.of(*items), here().interrupted
+        scope, cancel = scope_given(arguments.about), here().interrupted
         draft = notes.write(arguments.topic, folder, scope, tell=say, cancel=cancel)
         done = {"topic": draft.page.topic, "file": str(notes.save(draft, draft.unasked))}
         _read_now(services, waiting)

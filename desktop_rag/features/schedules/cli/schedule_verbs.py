@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.terminal import add_verb, here, not_empty, open_services, path_given, prints
+from desktop_rag.cli.terminal import add_verb, here, not_empty, open_services, prints, scope_given
 from desktop_rag.core.errors import AppError, InterruptedAnswer
-from desktop_rag.core.question_scope import QuestionScope, ScopeItem
+from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.features.schedules.scheduled_questions import Schedule, ScheduledQuestions
 from desktop_rag.features.schedules.services import ScheduleServices
 from desktop_rag.features.schedules.values.scheduled_question import (
@@ -102,11 +102,7 @@ def _add(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _scope(services: app.Services, about: Sequence[str]) -> QuestionScope:
     """The files and folders; AppError when nothing in one of them can be read."""
-    items = (
-        ScopeItem.of_folder(path) if path.is_dir() else ScopeItem.of_place("", str(path))
-        for path in (path_given(name).resolve() for name in about)
-    )
-    scope = QuestionScope.of(*items)
+    scope = scope_given(about)
     for item, why in services.chat.scopes.missing(scope):
         raise AppError(f"{item.name}: {why}.", "Add it to the library first.")
     return scope
