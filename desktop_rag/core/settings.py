@@ -574,11 +574,11 @@ class ServerSettings:
     host_names: tuple[str, ...] = setting((), marked("Names"))
     certificate: str = setting("", marked("Certificate"))
     certificate_key: str = setting("", marked("Its key"))
-    origins: tuple[str, ...] = ()
+    origins: tuple[str, ...] = setting((), marked("Web origins that may use every token"))
     exposes_models: bool = setting(default=False, name=marked("Expose the models of the endpoints"))
     logs_text: bool = setting(default=False, name=marked("Keep questions and answers in the log"))
-    filters: tuple[str, ...] = ()
-    public_address: str = ""
+    filters: tuple[str, ...] = setting((), marked("Filters of your own"))
+    public_address: str = setting("", marked("Address behind a proxy"))
 
 
 @dataclass(frozen=True, slots=True)

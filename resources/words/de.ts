@@ -4092,6 +4092,14 @@ Die Datei bleibt.</translation>
         <translation>Fragen mit ihrem Chat, Anfragen an Endpunkte, Änderungen am Index und Fehler, nur auf diesem Computer, höchstens 90 Tage lang. Kein Text von Dokumenten, keine Antworten, keine Schlüssel. Siehe die Seite Aktivität.</translation>
     </message>
     <message>
+        <source>Web origins that may use every token</source>
+        <translation>Web-Adressen, deren Seiten jedes Token benutzen dürfen</translation>
+    </message>
+    <message>
+        <source>Address behind a proxy</source>
+        <translation>Adresse hinter einem Proxy</translation>
+    </message>
+    <message>
         <source>Spent today: {spent}</source>
         <translation>Heute ausgegeben: {spent}</translation>
     </message>
@@ -9662,6 +9670,10 @@ Was kostet der Eintritt?</translation>
         <translation>Nehmen Sie ihn stattdessen in die Bibliothek auf.</translation>
     </message>
     <message>
+        <source>Add one: desktop-rag endpoint add NAME</source>
+        <translation>Fügen Sie einen hinzu: desktop-rag endpoint add NAME</translation>
+    </message>
+    <message>
         <source>Add one: desktop-rag schedule add</source>
         <translation>Legen Sie eine an: desktop-rag schedule add</translation>
     </message>
@@ -10022,6 +10034,10 @@ Was kostet der Eintritt?</translation>
         <translation>Verschlüsselt: Das Passwort öffnet sie nicht</translation>
     </message>
     <message>
+        <source>Endpoints: {names}.</source>
+        <translation>Endpunkte: {names}.</translation>
+    </message>
+    <message>
         <source>Enter it in Settings, for example http://localhost:11434/v1.</source>
         <translation>Geben Sie sie in den Einstellungen ein, zum Beispiel http://localhost:11434/v1.</translation>
     </message>
@@ -10104,6 +10120,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Give a day, and a time such as 08:30.</source>
         <translation>Geben Sie einen Tag und eine Uhrzeit wie 08:30 an.</translation>
+    </message>
+    <message>
+        <source>Give it instead of the name, with {blank} replaced: {address}</source>
+        <translation>Geben Sie sie statt des Namens an und ersetzen Sie {blank}: {address}</translation>
     </message>
     <message>
         <source>Give it one of 1 to {longest_program} characters.</source>
@@ -10626,6 +10646,10 @@ Was kostet der Eintritt?</translation>
         <translation>Bekannt sind {near}.</translation>
     </message>
     <message>
+        <source>Known are {near}. Or give an address.</source>
+        <translation>Bekannt sind {near}. Oder geben Sie eine Adresse an.</translation>
+    </message>
+    <message>
         <source>Leave one in it, or none: the key has its own field in Settings.</source>
         <translation>Lassen Sie einen darin oder keinen: Der Schlüssel hat in den Einstellungen ein eigenes Feld.</translation>
     </message>
@@ -10686,6 +10710,10 @@ Was kostet der Eintritt?</translation>
         <translation>Die meisten enden auf /v1: Versuchen Sie {version}.</translation>
     </message>
     <message>
+        <source>Name one with --model. `desktop-rag endpoint test` lists what it offers.</source>
+        <translation>Nennen Sie eines mit --model. `desktop-rag endpoint test` zeigt, welche es gibt.</translation>
+    </message>
+    <message>
         <source>Name the program that will use it.</source>
         <translation>Nennen Sie das Programm, das es benutzen wird.</translation>
     </message>
@@ -10716,6 +10744,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>No message in it can be read.</source>
         <translation>Keine Nachricht darin kann gelesen werden.</translation>
+    </message>
+    <message>
+        <source>No model is chosen for {label}.</source>
+        <translation>Für {label} ist kein Modell gewählt.</translation>
     </message>
     <message>
         <source>No model is chosen.</source>
@@ -11222,6 +11254,10 @@ Was kostet der Eintritt?</translation>
         <translation>Die registrierten stehen in den Einstellungen unter „Befehle“.</translation>
     </message>
     <message>
+        <source>Several endpoints are called</source>
+        <translation>Mehrere Endpunkte heißen</translation>
+    </message>
+    <message>
         <source>Slots: {value}</source>
         <translation>Lücken: {value}</translation>
     </message>
@@ -11308,6 +11344,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The address is a number that no browser shows.</source>
         <translation>Die Adresse ist eine Zahl, wie sie kein Browser anzeigt.</translation>
+    </message>
+    <message>
+        <source>The address of {name} has a part that only you know.</source>
+        <translation>Die Adresse von {name} hat einen Teil, den nur Sie kennen.</translation>
     </message>
     <message>
         <source>The address or the name of the library on the server is missing.</source>
@@ -11468,10 +11508,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The database does not allow that.</source>
         <translation>Die Datenbank erlaubt das nicht.</translation>
-    </message>
-    <message>
-        <source>The database server does not answer.</source>
-        <translation>Der Datenbankserver antwortet nicht.</translation>
     </message>
     <message>
         <source>The database server has no pgvector, or an old one.</source>
@@ -12394,6 +12430,14 @@ Was kostet der Eintritt?</translation>
         <translation>Eine Sammlung „{name}“ gibt es nicht.</translation>
     </message>
     <message>
+        <source>There is no endpoint called</source>
+        <translation>Es gibt keinen Endpunkt namens</translation>
+    </message>
+    <message>
+        <source>There is no endpoint yet.</source>
+        <translation>Es gibt noch keinen Endpunkt.</translation>
+    </message>
+    <message>
         <source>There is no key in {name}.</source>
         <translation>In {name} ist kein Schlüssel.</translation>
     </message>
@@ -12428,6 +12472,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>There is no prompt.</source>
         <translation>Die Vorlage ist leer.</translation>
+    </message>
+    <message>
+        <source>There is no provider “{named}”.</source>
+        <translation>Es gibt keinen Anbieter „{named}“.</translation>
     </message>
     <message>
         <source>There is no question to answer again.</source>

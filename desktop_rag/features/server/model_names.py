@@ -83,7 +83,7 @@ class ModelNames:
         yield ModelName(EVERYTHING, "All documents")
         taken = {EVERYTHING}
         for assistant in self._chat.assistants.all():
-            slug = _free(slug_of(assistant.name), taken)
+            slug = free_name(slug_of(assistant.name), taken)
             yield ModelName(slug, assistant.name, assistant_id=assistant.assistant_id)
         for collection in self._library.collections.all():
             name = f"{COLLECTION}{collection.name}"
@@ -104,7 +104,8 @@ def slug_of(name: str) -> str:
     return _NO_SLUG.sub("-", letters).strip("-") or "assistant"
 
 
-def _free(slug: str, taken: set[str]) -> str:
+def free_name(slug: str, taken: set[str]) -> str:
+    """The slug, or with a number where it is taken already; it is from then on."""
     number, name = 1, slug
     while name in taken:
         number += 1

@@ -56,7 +56,7 @@ from desktop_rag.features.server.program_answers import Answers
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.responses import refused, text_route, web_file
 from desktop_rag.features.server.rest.rest_routes import RestRoutes
-from desktop_rag.features.server.serving import LinkedPassage, Serving, SourceLinks
+from desktop_rag.features.server.serving import NEEDS_RESTART, LinkedPassage, Serving, SourceLinks
 from desktop_rag.features.server.widget.widget_routes import WidgetRoutes
 from desktop_rag.features.server.worker_events import MOST_ANSWERS, Workers
 from desktop_rag.kept_endpoints import KeptEndpoints
@@ -218,8 +218,6 @@ async def _on_fault(request: Request, fault: Exception) -> Response:
             return refused(Refusal(500, "The app made a mistake. Its log says more."))
 
 
-# What an open socket can't change; everything else holds from the next request on.
-NEEDS_RESTART = ("host", "port", "certificate", "certificate_key")
 _MOST_CONNECTIONS = 512
 _MOST_HEADER_BYTES = 64 * 1024
 # Streams that are still open at the end are cut after this long.

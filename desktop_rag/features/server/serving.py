@@ -35,6 +35,10 @@ _VALID_S = 30 * 86_400.0
 _VALID_FOR_USERS_S = 900.0
 
 
+# What an open socket can't change; everything else holds from the next request on.
+NEEDS_RESTART = ("host", "port", "certificate", "certificate_key")
+
+
 @dataclass(frozen=True, slots=True)
 class LinkedPassage:
     """The text [start, end) of a document, as a link names it; `keeper` is the one of `Caller`."""

@@ -15,14 +15,13 @@ from pathlib import PurePosixPath
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from desktop_rag.core import server_state
 from desktop_rag.core.assistant import LONGEST_PROMPT_NAME, SavedPrompt
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.features.server.access.access_tokens import Token, TokenScope
 from desktop_rag.features.server.access.callers import Caller, Exchange
@@ -44,12 +43,12 @@ from desktop_rag.features.server.admin.page_parts import (
     Visit,
     page,
 )
-from desktop_rag.features.server.admin.settings_pages import EndpointAdmin, ServerAdmin
+from desktop_rag.features.server.admin.settings_pages import EndpointAdmin, SettingsAdmin
 from desktop_rag.features.server.guards.request_guard import Addresses
 from desktop_rag.features.server.html_writer import Child, Html, joined, tag
 from desktop_rag.features.server.model_names import ModelName
 from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.responses import retry_header
+from desktop_rag.features.server.responses import retry_header, text_route, web_file
 from desktop_rag.features.server.serving import Serving
 from desktop_rag.features.server.values.access_values import DAY_S, Usage, usage_since
 
@@ -352,7 +351,7 @@ def admin_pages(serving: Serving) -> list[tuple[str, object]]:
         ("Log", LogAdmin),
         ("Feedback", FeedbackAdmin),
         ("Usage", UsageAdmin),
-        ("Server", ServerAdmin),
+        ("Settings", SettingsAdmin),
         *([("Database", DatabaseAdmin)] if serving.library.is_on_server else []),
     )
     return [(title, made(serving)) for title, made in pages]
@@ -425,7 +424,7 @@ class AdminRoutes:
         ]
         unknown = self._endpoint(partial(self._behind_login, _unknown))
         return [
-            Route(parts.STYLESHEET, _style, methods=["GET"]),
+            text_route(parts.STYLESHEET, partial(web_file, "admin.css"), "text/css"),
             Route(_LOGIN, self._endpoint(self._log_in), methods=["GET", "POST"]),
             Route("/admin/logout", self._endpoint(self._log_out), methods=["POST"]),
             *pages,
@@ -540,11 +539,6 @@ def _refused(
 
 def _unknown(_visit: Visit) -> Shown:
     raise Refusal(404, "There is no such page.")
-
-
-async def _style(request: Request) -> Response:
-    Exchange.of(request.scope).is_logged = False
-    return FileResponse(resources_dir() / "web" / "admin.css", media_type="text/css")
 
 
 async def _form_of(

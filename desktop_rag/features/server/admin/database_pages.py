@@ -147,8 +147,8 @@ _SHOWN = {
     _CALLS: "calls to endpoints",
 }
 _LOG_TONES = {RequestKind.ANSWER: "good", RequestKind.REFUSED: "wait", RequestKind.ERROR: "bad"}
-_ON = "Questions and answers are kept in the log; the page Server switches that off."
-_OFF = "Only the lengths of questions and answers are kept; the page Server switches more on."
+_ON = "Questions and answers are kept in the log (server.logs_text of the settings)."
+_OFF = "Questions and answers are not kept, only their lengths (server.logs_text of the settings)."
 
 
 class LogAdmin(parts.AdminPages):

@@ -1,15 +1,17 @@
-"""Admin pages for endpoints with their keys, and for the settings of the server. Worker threads."""
+"""Admin pages for endpoints with their keys, and for settings. Worker threads."""
 
 from dataclasses import replace
+from typing import Any
 
-from desktop_rag.core.settings import ServerSettings, Settings
 from desktop_rag.features.server.admin import page_parts as parts
 from desktop_rag.features.server.admin.page_parts import Answer, Moved, Shown, Visit, page
-from desktop_rag.features.server.filters.filter_chain import installed_filters, own_filters
-from desktop_rag.features.server.html_writer import Child, joined, tag
+from desktop_rag.features.server.filters.filter_chain import own_filters
+from desktop_rag.features.server.html_writer import Child, Html, joined, tag
 from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.features.server.serving import NEEDS_RESTART
 from desktop_rag.kept_endpoints import address_of
 from desktop_rag.models.endpoints.providers import programs, services
+from desktop_rag.settings_changes import settings_listed, with_setting
 
 _PATH = "/admin/endpoints"
 _KEY = "Kept in the keyring and shown to nobody; left empty, the one that is known stays."
@@ -92,57 +94,56 @@ class EndpointAdmin(parts.AdminPages):
         return Shown("Remove an endpoint", body)
 
 
-_SERVER = "/admin/server"
-_SWITCHES = {
-    "exposes_models": "every token may ask the models of the endpoints, without documents",
-    "logs_text": "questions and answers are kept in the log",
-}
-_LISTS = {
-    "host_names": ("Names by which it is asked", "rag.example; any other name is refused"),
-    "origins": ("Web origins that may use every token", "https://wiki.example"),
-    "filters": ("Filters of installed packages, in their order", "NAME or NAME=MODELS"),
-}
-_COMMAND_LINE = "What `desktop-rag serve` was started with goes before what is stored here."
+_SETTINGS = "/admin/settings"
+# The open socket, or the window alone, belongs to the others.
+_SECTIONS = ("server", "index", "retrieval", "answers", "preferences", "helper", "transcription")
+_NOT_HERE = {f"server.{name}" for name in (*NEEDS_RESTART, "is_on")}
+_COMMAND_LINE = (
+    "What `desktop-rag serve` was started with goes before what is stored here. Lists are written"
+    " with commas."
+)
 
 
-class ServerAdmin(parts.AdminPages):
-    """Changes the settings of the running server that need no new start."""
+class SettingsAdmin(parts.AdminPages):
+    """Changes the settings that need no new start of the server, one at a time."""
 
-    @page(_SERVER)
+    @page(_SETTINGS)
     def _show(self, visit: Visit) -> Shown:
-        settings = self._serving.settings()
-        on = [name for name in _SWITCHES if getattr(settings, name)]
-        lists = [
-            parts.text_area(label, name, "\n".join(getattr(settings, name)), hint=hint, rows=2)
-            for name, (label, hint) in _LISTS.items()
-        ]
-        installed = ", ".join(installed_filters()) or "none"
-        body = parts.form(
-            visit, _SERVER,
-            parts.ticks("", "switches", _SWITCHES, on),
-            lists,
-            parts.note(f"Installed filters: {installed}."),
-            parts.form_field("How others reach it behind a proxy", "public_address",
-                             settings.public_address, maxlength=1000),
-            parts.note(_COMMAND_LINE),
-            tag("p", parts.button("Save")),
+        models, running = self._serving.endpoints.models, self._serving.settings()
+        settings = replace(models.settings, server=running)
+        rows = [
+            (tag("strong", row["name"]), tag("code", row["key"]),
+             joined(self._field(visit, row), tag("small", row["about"]),
+                    tag("small", "From the next start on.") if row["waits_for_start"] else None))
+            for row in settings_listed(settings, visit.asked("words")) if _is_here(row["key"])
+        ]  # fmt: skip
+        sought = parts.filters(visit, parts.form_field("Words", "words", visit.asked("words")))
+        listed = parts.table(("Setting", "Key", "Value"), rows, empty="No setting has these words.")
+        return Shown("Settings", joined(sought, parts.note(_COMMAND_LINE), listed))
+
+    def _field(self, visit: Visit, row: dict[str, Any]) -> Html:
+        value, choices = row["value"], {each: each for each in row["choices"]}
+        if isinstance(value, bool):
+            value, choices = "on" if value else "off", {"on": "on", "off": "off"}
+        said = ", ".join(value) if isinstance(value, tuple) else str(value)
+        box = (
+            parts.select("", "value", choices, said) if choices
+            else parts.form_field("", "value", said, maxlength=2000, aria_label=row["name"])
         )  # fmt: skip
-        return Shown("Server", body)
+        key = tag("input", type="hidden", name="key", value=row["key"])
+        return parts.form(visit, _SETTINGS, key, box, parts.button("Save", about=row["name"]))
 
-    @page(_SERVER, "POST")
+    @page(_SETTINGS, "POST")
     def _save(self, visit: Visit) -> Moved:
-        switches, address = visit.sent_all("switches"), visit.sent("public_address")
+        key, value = visit.sent("key"), visit.sent("value")
+        if not _is_here(key):
+            raise Refusal(404, "There is no such setting.")
+        endpoints = self._serving.endpoints
         # One that can't be used would end the server.
-        own_filters(visit.sent_lines("filters"))
-        if address and not address.startswith(("https://", "http://")):
-            raise Refusal(400, "The address begins with https:// or http://.")
-        changed = {name: name in switches for name in _SWITCHES} | {
-            name: visit.sent_lines(name) for name in _LISTS
-        }
+        own_filters(with_setting(endpoints.models.settings, key, value).server.filters)
+        endpoints.changes.change(lambda now: with_setting(now, key, value))
+        return Moved(_SETTINGS, f"{key} is “{value}”.")
 
-        def change(settings: Settings) -> Settings:
-            server: ServerSettings = replace(settings.server, public_address=address, **changed)
-            return replace(settings, server=server)
 
-        self._serving.endpoints.changes.change(change)
-        return Moved(_SERVER, "It is used from now on.")
+def _is_here(key: str) -> bool:
+    return key.partition(".")[0] in _SECTIONS and key not in _NOT_HERE

@@ -123,8 +123,8 @@ class FilterChain:
         return cast("tuple[NamedFilter, ...]", exchange.filters)
 
 
-# Polled every few seconds by monitoring.
-_UNSEEN = ("/health", "/ready")
+# Polled every few seconds by monitoring, or a part of a page.
+_UNSEEN = ("/health", "/ready", "/admin/admin.css")
 
 
 class FilteredApp:

@@ -18,7 +18,7 @@ from desktop_rag.core.question import Setup
 from desktop_rag.features.rails.assistants.rail_names import BUILT_IN, folder_of, is_built_in
 from desktop_rag.features.server.access.callers import Asked, Caller, PassedOn, with_instructions
 from desktop_rag.features.server.answer_run import AnswerRun, FinishedRun
-from desktop_rag.features.server.model_names import ModelName, slug_of
+from desktop_rag.features.server.model_names import ModelName, free_name, slug_of
 from desktop_rag.features.server.openai_api.chat_messages import (
     GivenMessage,
     GivenTool,
@@ -59,13 +59,9 @@ def named_rails(assistants: Sequence[Assistant]) -> dict[str, str]:
     folders = dict.fromkeys(a.rails for a in assistants if a.rails and not is_built_in(a.rails))
     for rails in folders:
         try:
-            slug = name = slug_of(folder_of(rails).name)
+            name = free_name(slug_of(folder_of(rails).name), {*named})
         except AppError:
             continue
-        number = 1
-        while name in named:
-            number += 1
-            name = f"{slug}-{number}"
         named[name] = rails
     return named
 

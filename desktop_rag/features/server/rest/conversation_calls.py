@@ -264,24 +264,14 @@ class Ask(Form):
     stream: bool = False
 
 
-class Citation(Answered):
-    """A [n] in the text, and the address of its source."""
-
-    type: str
-    url: str
-    title: str
-    start_index: int
-    end_index: int
-
-
 class AskAnswer(Answered):
-    """An answer. `sources` and `claims` are as in `desktop_rag` of the chat completions."""
+    """An answer. `annotations` are OpenAI's, `sources` and `claims` as in its `desktop_rag`."""
 
     answer_id: str
     conversation_id: str | None
     model: str
     text: str
-    annotations: list[Citation]
+    annotations: list[dict[str, Any]]
     sources: list[dict[str, Any]]
     claims: list[dict[str, Any]]
     follow_ups: list[str]

@@ -109,20 +109,6 @@ _DESCRIPTION = (
     " answered as not existing. Indexing goes on after a request was answered with 202; the state"
     " of a document tells how far it is."
 )
-_ERRORS = {
-    400: "The request is at fault.",
-    401: "A valid token is needed.",
-    403: "The token does not allow this.",
-    404: "There is no such thing, or the token may not read it.",
-    408: "The request came too slowly.",
-    409: "It does not fit what there is.",
-    413: "The request is too large.",
-    415: "The body has another type.",
-    421: "The server is not asked by that name.",
-    429: "Too many requests.",
-    502: "The endpoint of the model failed.",
-    503: "Not possible now.",
-}
 _DONE = {200: "Done.", 201: "Made.", 202: "Taken in; the work goes on."}
 _JSON = "application/json"
 _FILE = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
@@ -190,11 +176,11 @@ def _responses(operation: Operation, refs: Refs) -> dict[str, Any]:
     if operation.is_streamed:
         answered["text/event-stream"] = {}
     error = {_JSON: {"schema": refs[ErrorAnswer, "serialization"]}}
-    told = [(status, _DONE[status], answered) for status in operation.statuses]
-    told += [(status, words, error) for status, words in _ERRORS.items()]
-    return {
-        str(status): {"description": words, "content": content} for status, words, content in told
+    done: dict[str, Any] = {
+        str(status): {"description": _DONE[status], "content": answered}
+        for status in operation.statuses
     }
+    return done | {"default": {"description": "Not done: the message says why.", "content": error}}
 
 
 def _parameters(form: type[Form], place: str) -> list[dict[str, Any]]:

@@ -106,13 +106,7 @@ class UploadQuery(Described):
     application: Application = "api"
 
 
-class ApplicationQuery(Form):
-    """Whose documents are meant."""
-
-    application: Application = "api"
-
-
-class Round(Form):
+class Whose(Form):
     """Whose documents are meant."""
 
     application: Application = "api"
@@ -183,7 +177,7 @@ class SendingCalls(Calls):
 
     @operation("GET collections/{collection_id}/documents/{own_id:path}", READ)
     def get_own_document(
-        self, caller: Caller, collection_id: Id, own_id: OwnId, query: ApplicationQuery
+        self, caller: Caller, collection_id: Id, own_id: OwnId, query: Whose
     ) -> DocumentAnswer:
         """Show a document by the application's id."""
         self._readable.collection(caller, collection_id)
@@ -192,7 +186,7 @@ class SendingCalls(Calls):
 
     @operation("DELETE collections/{collection_id}/documents/{own_id:path}", WRITE)
     def delete_own_document(
-        self, caller: Caller, collection_id: Id, own_id: OwnId, query: ApplicationQuery
+        self, caller: Caller, collection_id: Id, own_id: OwnId, query: Whose
     ) -> DeletedAnswer:
         """Delete a document by the application's id."""
         self._readable.writable(caller, collection_id)
@@ -213,7 +207,7 @@ class SendingCalls(Calls):
         return _result(taken)
 
     @operation("POST collections/{collection_id}/rounds", WRITE, 201)
-    def begin_round(self, caller: Caller, collection_id: Id, body: Round) -> RoundAnswer:
+    def begin_round(self, caller: Caller, collection_id: Id, body: Whose) -> RoundAnswer:
         """Begin to send everything that is to stay."""
         self._readable.writable(caller, collection_id)
         return RoundAnswer(round=self._library.sent.begin_round(collection_id, body.application))
@@ -224,7 +218,7 @@ class SendingCalls(Calls):
         caller: Caller,
         collection_id: Id,
         number: Annotated[int, Field(ge=1, le=LARGEST)],
-        body: Round,
+        body: Whose,
     ) -> DeletedAnswer:
         """Delete what was not sent since the round began."""
         self._readable.writable(caller, collection_id)

@@ -306,22 +306,34 @@ def test_files_are_uploaded(admin: AdminBrowser) -> None:
     assert admin.send(f"{path}/upload", {"files": ""}).status_code == 200
 
 
+@pytest.mark.usefixtures("open_indexed")
 @pytest.mark.slow
-def test_settings_of_the_server_are_changed_while_it_runs(admin: AdminBrowser) -> None:
-    switch = admin.server.services.wing(ServerSwitch)
-    switch.hold({"port": 0, "host_names": ("said.example",)})
-    admin.get("/admin/server")
-    admin.send("/admin/server", {
-        "switches": "logs_text", "origins": "https://wiki.example", "host_names": "other.example",
-    })  # fmt: skip
-    shown = admin.get("/admin/server").text
-    assert re.search(r'value="logs_text" checked', shown)
-    assert "https://wiki.example" in shown
-    assert "said.example" in shown, "what the command line says stays"
-    wrong = admin.send("/admin/server", {"filters": "no-such-filter"})
-    assert wrong.status_code == 400
-    assert admin.send("/admin/server", {"public_address": "wiki"}).status_code == 400
-    assert admin.get("/admin/server").status_code == 200
+def test_settings_are_changed_while_the_server_runs(admin: AdminBrowser) -> None:
+    services, path = admin.server.services, "/admin/settings"
+    services.wing(ServerSwitch).hold({"port": 0, "host_names": ("said.example",)})
+    shown = admin.get(path).text
+    assert "said.example" in shown, "what the command line says"
+    assert "server.port" not in shown
+    for key, value in (
+        ("server.logs_text", "on"),
+        ("server.origins", "https://a.example, https://b.example"),
+        ("server.host_names", "other.example"),
+        ("retrieval.room", "fast"),
+    ):
+        assert f"{key} is “{value}”" in admin.send(path, {"key": key, "value": value}).text
+    settings = services.chat.models.settings
+    assert settings.server.logs_text
+    assert settings.server.origins == ("https://a.example", "https://b.example")
+    assert settings.retrieval.room == "fast"
+    assert "other.example" not in admin.client.get(path, params={"words": "host_names"}).text
+    for key, value, status in (
+        ("server.filters", "no-such-filter", 400),
+        ("retrieval.room", "vast", 400),
+        ("server.port", "1", 404),
+        ("server.is_on", "off", 404),
+    ):
+        assert admin.send(path, {"key": key, "value": value}).status_code == status
+    assert admin.get(path).status_code == 200
 
 
 @pytest.mark.slow
