@@ -224,7 +224,7 @@ class CandidateSearch:
         self._lexical = lexical
         self._answering = answering
         self._priority = priority
-        self._names, self.named_by = names, names.named_by
+        self.names, self.named_by = names, names.named_by
         self._calibration = SimilarityCalibration()
 
     def knows(self, word: str) -> bool:
@@ -315,7 +315,7 @@ class CandidateSearch:
         named = scope.of_documents(self.named_by(text, scope))
         first = tuple(self._lexical.newest(_NAMED_DEPTH, named)) if named else ()
         is_english = bool(first) and len(self._in_english(first)) == len(first)
-        return self._names.without_names(text, scope) if is_english else text
+        return self.names.without_names(text, scope) if is_english else text
 
     def _for_question(self, language: str) -> list[AnsweringIndex]:
         """The indexes for questions in a language, without those that would find nothing more."""

@@ -1,9 +1,10 @@
 """The search terms of a question: its content words, spelling corrected. Any thread."""
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from desktop_rag.core.language.languages import (
     OTHER_LATIN,
@@ -12,6 +13,7 @@ from desktop_rag.core.language.languages import (
     likely_language,
     question_language,
 )
+from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import Readable
 from desktop_rag.core.terms import holds_phrase, terms, word_groups
@@ -147,6 +149,18 @@ def without_names(text: str, names: Sequence[Sequence[str]]) -> str:
     words_in = "|".join(re.escape(word) for name in names for word in name)
     left = re.sub(rf"(?<!\w)(?:{words_in})(?:['’]s?)?(?!\w)", " ", text) if words_in else text
     return " ".join(left.split())
+
+
+def made_of(text: str) -> list[str]:
+    """What the measures of accounts that a text names are computed from, such as of a margin."""
+    return [parts for named, parts in _measures() if named.search(text)]
+
+
+@cache
+def _measures() -> list[tuple[re.Pattern[str], str]]:
+    path = resources_dir() / "retrieval" / "measures.toml"
+    rows = tomllib.loads(path.read_text(encoding="utf-8"))["measures"]
+    return [(re.compile(rf"(?i)(?<!\w)(?:{row['named']})(?!\w)"), row["made_of"]) for row in rows]
 
 
 # They tell no company from another.

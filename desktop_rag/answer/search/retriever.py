@@ -168,6 +168,10 @@ class Retriever:
         scope, _ = self._scope(query, reach)
         return frozenset(self.candidate_search.named_by(query.text, scope))
 
+    def without_file_names(self, query: Query, reach: SearchScope = EVERYTHING) -> str:
+        """The text of a query without the words that name files, if others are left."""
+        return self.candidate_search.names.without_names(query.text, self._scope(query, reach)[0])
+
     def _search(
         self, asked: Query, mode: SearchMode, limit: int, reach: SearchScope, preference: float
     ) -> RetrievalResult:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW
 from desktop_rag.answer.search.meaning import Meaning
-from desktop_rag.answer.search.question_terms import without_names
+from desktop_rag.answer.search.question_terms import made_of, without_names
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.evidence import chosen_evidence, in_turn
 from desktop_rag.answer.sources.question_rewriting import (
@@ -75,6 +75,7 @@ _READ_DEPTH = 60
 _PART_DEPTH = 20
 _NAMED_DEPTH = 40
 _MOST_NAMES = 6
+_MOST_ASKED = 16
 SHEET_FORMATS = ("csv", "ods", "tsv", "xls", "xlsx")
 
 
@@ -251,13 +252,19 @@ class SourceFinder:
         """
         settings, reach = request.setup.settings.retrieval, request.setup.reach
         lists = [[found[n] for n in ranks], list(found)]
-        for part in self._parts(query.text):
-            asked = replace(query, text=part, phrases=())
-            lists.append(self.best(asked, settings, limit=_PART_DEPTH, reach=reach))
-        named = self._retriever.named_documents(query, reach)
-        for document_id in sorted(named):
+        named = sorted(self._retriever.named_documents(query, reach))
+        names = " ".join(word for name in self.reader.named_things(query.text) for word in name)
+        made = [] if named else [f"{names} {parts}" for parts in made_of(query.text)]
+        asked = [(text, _PART_DEPTH, reach) for text in (*self._parts(query.text), *made)]
+        # Inside a file that is named, the words of its name tell nothing.
+        bare = self._retriever.without_file_names(query, reach)
+        for document_id in named:
             only = replace(reach, document_ids=(document_id,))
-            lists.append(self.best(query, settings, limit=_NAMED_DEPTH, reach=only))
+            inside = (*question_parts(bare), *made_of(query.text))
+            asked += [(text, _NAMED_DEPTH, only) for text in inside]
+        for text, depth, where in asked[:_MOST_ASKED]:
+            plain = replace(query, text=text, phrases=())
+            lists.append(self.best(plain, settings, limit=depth, reach=where))
         return [replace(p, score=-float(n)) for n, p in enumerate(in_turn(lists))]
 
     def _parts(self, text: str) -> list[str]:

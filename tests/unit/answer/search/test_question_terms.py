@@ -2,7 +2,12 @@ from dataclasses import replace
 
 import pytest
 
-from desktop_rag.answer.search.question_terms import MissingName, QuestionReader, named_things
+from desktop_rag.answer.search.question_terms import (
+    MissingName,
+    QuestionReader,
+    made_of,
+    named_things,
+)
 from desktop_rag.core.query import parse_query
 from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import put
@@ -92,3 +97,17 @@ def test_a_name_is_missing_when_no_passage_has_a_form_of_it(engine: Engine) -> N
         MissingName("Berlin", is_certain=False),
         MissingName("Vexmoor", is_certain=True),
     ]
+
+
+@pytest.mark.parametrize(
+    ("question", "part"),
+    [
+        ("Has the gross margin of Orre improved?", "cost of sales"),
+        ("What is the Quick Ratio in 2022?", "total current liabilities"),
+        ("Wie hoch ist die Eigenkapitalquote?", "Bilanzsumme"),
+        ("How wide is the margin of the page?", ""),
+        ("Where is the grossmargin?", ""),
+    ],
+)
+def test_a_measure_is_known_by_what_it_is_made_of(question: str, part: str) -> None:
+    assert [part in parts for parts in made_of(question)] == [True] * bool(part)
