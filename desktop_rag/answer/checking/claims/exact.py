@@ -57,8 +57,11 @@ _TO = regex.compile(
 )
 _EQUALS = regex.compile(r"[=≈]|^[\s)]*(?:is|are|ist|sind|ergibt|gives|makes)\b")
 _BEHIND = regex.compile(r"(?<=\p{N})[^\p{N}]*[^\p{N}.](?=\.?$)")
+# "A third of the fee", not "the third of May" or "second quarter of fiscal 2024".
 _PART = regex.compile(
-    r"(?<!\bthe\s)\b([\p{L}-]+)\s+(?:of|von|des|der|de|del|van)\b", regex.IGNORECASE
+    r"(?<!\bthe\s)\b([\p{L}-]+)\s+(?:of|von|des|der|de|del|van)\b"
+    r"(?!\s+(?:\p{L}+\s+)?(?:19|20)\p{N}{2}\b)",
+    regex.IGNORECASE,
 )
 _ROUGH_PART = Decimal(6)
 _LARGEST_CONSTANT, _LARGEST_LABEL = 100, 12

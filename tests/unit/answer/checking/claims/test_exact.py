@@ -354,6 +354,9 @@ def test_a_part_of_a_whole_is_computed() -> None:
     assert (wrong.verdict, wrong.basis) == (Verdict.CONTRADICTED, Basis.COMPUTED)
     dated = checker().check("On the third of May it rose from 30 to 36 euros.", [fees])
     assert dated.verdict is not Verdict.CONTRADICTED
+    cash = "Cash in the second quarter of fiscal 2024 fell from 1,874 to 1,093 million."
+    in_quarter = checker().check(cash, ["Cash | 1,093 | 1,874 |\nJuly 2023 | January 2023"])
+    assert in_quarter.verdict is not Verdict.CONTRADICTED
 
 
 @pytest.mark.parametrize(
