@@ -91,7 +91,7 @@ def settings_listed(settings: Settings, words: str = "") -> list[dict[str, Any]]
             "key": key,
             "name": text.name,
             "value": _value_at(settings, key),
-            "choices": list(text.choices),
+            "choices": dict(text.choices),
             "about": text.about,
             "waits_for_start": text.waits,
         }

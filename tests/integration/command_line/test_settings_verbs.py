@@ -9,7 +9,10 @@ def test_a_setting_is_found_by_its_words_and_changed() -> None:
     assert run_json("settings", "set", "answers.stores_chats", "off")[0]["value"] is False
     assert "answers.stores_chats = off" in run("settings", "list", "store", "chats").stdout
     [room] = run_json("settings", "set", "retrieval.room", "Thorough")
-    assert (room["value"], room["choices"]) == ("thorough", ["fast", "balanced", "thorough"])
+    assert (room["value"], room["choices"]) == (
+        "thorough",
+        {"fast": "Fast", "balanced": "Balanced", "thorough": "Thorough"},
+    )
     kept = {row["key"]: row["value"] for row in run_json("settings", "list")}
     assert (kept["answers.stores_chats"], kept["retrieval.room"]) == (False, "thorough")
 

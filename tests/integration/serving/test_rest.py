@@ -106,6 +106,19 @@ def test_an_assistant_that_does_not_fit_is_refused(
     assert admin.get("assistants").json()["assistants"] == []
 
 
+def test_settings_are_listed_and_changed(admin: httpx2.Client, server: Server) -> None:
+    [row] = admin.get("settings", params={"words": "store chats"}).json()["settings"]
+    assert (row["key"], row["name"], row["value"]) == (
+        "answers.stores_chats", "Store new chats", True,
+    )  # fmt: skip
+    changed = admin.patch("settings/answers.stores_chats", json={"value": False}).json()
+    assert changed == {**row, "value": False}
+    assert not server.services.chat.models.settings.answers.stores_chats
+    wrong = admin.patch("settings/retrieval.room", json={"value": "huge"})
+    assert (wrong.status_code, "one of fast, balanced, thorough" in wrong.text) == (400, True)
+    assert admin.patch("settings/no.such", json={"value": 1}).status_code == 400
+
+
 @pytest.mark.slow
 def test_an_endpoint_is_added_used_tested_and_removed(
     admin: httpx2.Client, endpoint: ChatServer, server: Server

@@ -122,7 +122,7 @@ class SettingsAdmin(parts.AdminPages):
         return Shown("Settings", joined(sought, parts.note(_COMMAND_LINE), listed))
 
     def _field(self, visit: Visit, row: dict[str, Any]) -> Html:
-        value, choices = row["value"], {each: each for each in row["choices"]}
+        value, choices = row["value"], row["choices"]
         if isinstance(value, bool):
             value, choices = "on" if value else "off", {"on": "on", "off": "off"}
         said = ", ".join(value) if isinstance(value, tuple) else str(value)

@@ -25,6 +25,7 @@ from desktop_rag.features.server.operations import (
 from desktop_rag.features.server.readable_library import Calls, need_every_collection
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.kept_endpoints import KeptEndpoints, address_of
+from desktop_rag.settings_changes import settings_listed, with_setting
 
 AssistantName = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=r"\S")]
 Instructions = Annotated[str, Field(max_length=LONGEST_INSTRUCTIONS)]
@@ -269,6 +270,49 @@ class EndpointCalls:
         need_every_collection(caller)
         gone = self._endpoints.remove(query.endpoint, forgets_key=query.forgets_key)
         return DeletedAnswer(deleted=[gone["base_url"]])
+
+
+class SettingQuery(Form):
+    """Which settings are listed."""
+
+    words: Annotated[str, Field(max_length=200, description="Only those with these words.")] = ""
+
+
+class SettingChange(Form):
+    """Another value of a setting."""
+
+    value: Annotated[
+        bool | int | float | str,
+        Field(description="On or off, a number, a text or one of its choices."),
+    ]
+
+
+class SettingList(Answered):
+    """Settings with their values, names and choices."""
+
+    settings: list[AsVerb]
+
+
+class SettingCalls:
+    """Lists and changes the settings by their keys. AppError for a wrong key or value."""
+
+    def __init__(self, endpoints: KeptEndpoints) -> None:
+        self._endpoints = endpoints
+
+    @operation("GET settings", ADMIN)
+    def list_settings(self, caller: Caller, query: SettingQuery) -> SettingList:
+        """List the settings, or those that have all of some words."""
+        need_every_collection(caller)
+        rows = settings_listed(self._endpoints.models.settings, query.words)
+        return SettingList.model_validate({"settings": rows})
+
+    @operation("PATCH settings/{key}", ADMIN)
+    def change_setting(self, caller: Caller, key: Name, body: SettingChange) -> AsVerb:
+        """Change a setting; it is used at once, if its row says nothing else."""
+        need_every_collection(caller)
+        changed = self._endpoints.changes.change(lambda now: with_setting(now, key, body.value))
+        [row] = (row for row in settings_listed(changed) if row["key"] == key)
+        return AsVerb(**row)
 
 
 # A verb of the command line in this process, by its name; None for one that is not there.

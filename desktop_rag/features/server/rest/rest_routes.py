@@ -20,6 +20,7 @@ from desktop_rag.features.server.rest.assistant_calls import (
     AssistantCalls,
     EndpointCalls,
     ModelCalls,
+    SettingCalls,
 )
 from desktop_rag.features.server.rest.collection_calls import (
     AccessCalls,
@@ -245,5 +246,6 @@ def rest_operations(serving: Serving) -> list[Operation]:
         conversations,
         StatusCalls(chat, library, link),
         EndpointCalls(serving.endpoints),
+        SettingCalls(serving.endpoints),
         ModelCalls(serving.verb_of),
     )

@@ -356,6 +356,8 @@ def test_a_crawl_says_when_it_runs_and_what_it_was_refused(admin: AdminBrowser) 
     assert report.state.value in said
     assert report.refused
     assert report.refused[0].reason in said
+    library.sources.remove(source.source_id)
+    library.indexing.wait_until_idle(30)
 
 
 @pytest.mark.everyday
