@@ -109,6 +109,13 @@ class Rails:
         names = self.configuration.program.actions
         return sorted(name for name in names if self._find(name) is None)
 
+    def held_out(self) -> Mapping[str, tuple[int, int]]:
+        """Of each form, how many examples the others alone would accept, and how many it has.
+
+        Empty where nothing can be compared.
+        """
+        return self._nearest.held_out()
+
     def _called(
         self,
         model: ModelCalls,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import run, run_json, settled
+from tests.command_line import run, run_json, run_process, settled
 
 pytestmark = pytest.mark.needs_wings("rails")
 
@@ -63,6 +63,26 @@ def test_documents_of_a_folder_are_said_not_to_be_read(folder: Path) -> None:
     assert (
         "Left out: kb: Add its files to the documents" in run("rails", "check", str(folder)).stdout
     )
+
+
+@pytest.mark.slow
+def test_too_few_examples_are_told_by_form(folder: Path) -> None:
+    more = "".join(
+        f'  "{said}"\n'
+        for said in ("How much is a ticket?", "What is the price of a ticket?", "Ticket price?",
+                     "What do I pay for a ticket?", "How much do tickets cost?")
+    )  # fmt: skip
+    (folder / "more.co").write_text(f"define user ask for the price\n{more}", "utf-8")
+    said = run("rails", "check", str(folder)).stdout
+    assert "“ask about politics”: 0 of 1 examples would be recognised" in said
+    assert "“ask for the price”" not in said
+
+
+@pytest.mark.slow
+def test_nothing_is_said_to_leak_after_the_library_was_used(folder: Path) -> None:
+    done = run_process("rails", "run", str(folder), "--library", "--say", "How much is it?")
+    assert "three euros" in done.stdout
+    assert "leaked" not in done.stderr
 
 
 def test_a_flow_that_never_runs_is_told(folder: Path) -> None:

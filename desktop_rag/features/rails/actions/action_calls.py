@@ -190,6 +190,8 @@ class _Worker(threading.Thread):
                 with _choosing:
                     _idle.append(self)
                 call.done.set()
+                # An idle thread would keep what the action used, the open library too.
+                del call
 
 
 _choosing = threading.Lock()

@@ -168,12 +168,18 @@ def _own_actions(arguments: argparse.Namespace, wanted: Iterable[str]) -> list[A
 def _check(arguments: argparse.Namespace) -> dict[str, Any]:
     configuration = read_rails(arguments.folder)
     own = _own_actions(arguments, configuration.program.actions)
+    with open_world(is_library_used=False) as world:
+        held_out = Rails(configuration, world).held_out()
     return {
         "name": configuration.name,
         "flows": len(configuration.program.written_flows),
         "user_forms": len(configuration.program.user_forms),
         "unknown_actions": list(Rails(configuration, RailsWorld(), own).unknown_actions()),
         "left_out": list(configuration.left_out),
+        "examples": [
+            {"form": form, "accepted": accepted, "of": count}
+            for form, (accepted, count) in held_out.items()
+        ],
         "python_files_not_run": [path.name for path in configuration.python_files],
     }
 
@@ -183,6 +189,13 @@ def _check_lines(found: dict[str, Any]) -> list[str]:
     lines += [f"No action is called “{name}”." for name in found["unknown_actions"]]
     lines += [f"Left out: {text}" for text in found["left_out"]]
     lines += [f"Not run: {name}" for name in found["python_files_not_run"]]
+    # What was never seen, in other words, is recognised as seldom as an example by the others.
+    few = [each for each in found["examples"] if 2 * each["accepted"] < each["of"]]
+    lines += [
+        f"“{each['form']}”: {each['accepted']} of {each['of']} examples would be recognised by the"
+        " others, without a model. Add some in other words."
+        for each in few
+    ]
     return lines
 
 

@@ -7,7 +7,7 @@ probabilities of them. Pure apart from the embedding it is given; any worker thr
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from threading import Lock
@@ -477,6 +477,17 @@ class IntentRecogniser:
         nearest = self._nearest(similarities[0])
         return RecognisedIntent(self._intents[best], score, score >= ACCEPTED_FROM, nearest)
 
+    def held_out(self) -> dict[str, tuple[int, int]]:
+        """Of each intent, how many examples its others alone would accept, and how many it has."""
+        evidence, looked_at = self._scores.left_out(), self._scores.looked_at
+        is_sure = self._calibration.probabilities(evidence) >= ACCEPTED_FROM
+        found, every = Counter[str](), Counter[str]()
+        for place, best, is_accepted in zip(looked_at, evidence.best, is_sure, strict=True):
+            intent = self._examples[place].intent
+            every[intent] += 1
+            found[intent] += int(is_accepted and self._intents[best] == intent)
+        return {intent: (found[intent], count) for intent, count in every.items()}
+
     def _nearest(self, similarities: Vectors) -> tuple[NearExample, ...]:
         count = min(NEAREST, len(similarities))
         # Sorting ten thousand takes longer than recognising; of equals the first is taken.
@@ -547,6 +558,15 @@ class Nearest:
 
     def recognise(self, text: str) -> RecognisedIntent | None:
         """The intent by examples; None where nothing can be compared."""
+        recogniser = self._by_examples()
+        return recogniser.recognise(text) if recogniser else None
+
+    def held_out(self) -> Mapping[str, tuple[int, int]]:
+        """As `IntentRecogniser.held_out`; empty where nothing can be compared."""
+        recogniser = self._by_examples() if self._examples() else None
+        return recogniser.held_out() if recogniser else {}
+
+    def _by_examples(self) -> IntentRecogniser | None:
         if self._embed is None or self._embed_examples is None:
             return None
         with self._lock:
@@ -554,7 +574,7 @@ class Nearest:
                 self._recogniser = IntentRecogniser(
                     self._examples(), self._embed, self._embed_examples
                 )
-        return self._recogniser.recognise(text)
+        return self._recogniser
 
     def flows(self, text: str) -> Sequence[str]:
         """The flows nearest to a text, as they are written."""
