@@ -45,12 +45,12 @@ from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import IndexSettings, Settings
 from desktop_rag.idle_memory import IdleMemory, idle_memory_of
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
+from desktop_rag.ingest.indexing.late_texts import LateTexts
 from desktop_rag.ingest.library import Library
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.parsing.protocol import Limits
 from desktop_rag.ingest.pipeline import Findable, LibraryStores
 from desktop_rag.ingest.read.foundation.format_names import is_worth_reading
-from desktop_rag.ingest.recordings.recordings import RecordingKit
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.watching.watcher import WatchTimes
 from desktop_rag.kept_endpoints import KeptEndpoints
@@ -60,7 +60,6 @@ from desktop_rag.models.embedding.joined_embedding import EmbedderOpener, bundle
 from desktop_rag.models.embedding.remote_embedder import is_address
 from desktop_rag.models.endpoints.client.rate_limits import Allowances, ProfileBook
 from desktop_rag.models.system_keyring import FilePasswords, KeyStore
-from desktop_rag.models.transcription_client import TranscriptionClient
 from desktop_rag.registry import WingServices, hooks
 from desktop_rag.running_app import Asker
 from desktop_rag.settings_changes import SettingsChanges
@@ -389,11 +388,11 @@ def _make_searchable(library: Library, rewrites: Path) -> None:
 def _library_stores(
     home: Home, in_use: LibraryInUse, keys: KeyStore, recorder: Recorder
 ) -> LibraryStores:
-    own, joined = in_use.own, in_use.engine
+    own, joined, late = in_use.own, in_use.engine, hooks("late_texts").values()
     return LibraryStores(
         own.documents, own.sources, own.storage, own.tags, own.upkeep,
         pages=home.pages, sent=home.sent.absolute(),
-        recordings=RecordingKit(home.transcripts, TranscriptionClient(keys.get, recorder)),
+        late=next((h(home.transcripts, keys.get, recorder) for h in late), LateTexts()),
         pictures=home.pictures,
         joined=Findable(joined.documents, joined.sources),
         server=own.server,

@@ -8,6 +8,7 @@ inside its functions, so a wing costs nothing until it is used.
 - `kept()`: the tables and files of the wing that a library and a backup keep;
 - `engines()`: functions that open a library, by the names of further engines;
 - `sources()`: for each further kind of source a function that makes what fetches its documents;
+- `late_texts(folder, key_of, recorder)`: the `LateTexts` of a library, of one wing at most;
 - `own_server(home, changes, profiles)`: the `OwnServer` behind `OWN_ADDRESS`, of one wing at most;
 - `wrap_answer(services)`: an `AnswerWrap` between a question and its answer, of one wing at most;
 - `follow(services, settings)`: starts, changes or ends what the settings want, on a worker thread:
@@ -29,6 +30,7 @@ _WINGS: Mapping[str, tuple[str, ...]] = {
     "shared_library": (),
     "local_model": (),
     "web_pages": (),
+    "recordings": (),
     "schedules": (),
     "rails": ("schedules",),
     "evaluation": (),

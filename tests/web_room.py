@@ -18,9 +18,9 @@ from desktop_rag.ingest.background.background_thread import PipelineCallbacks
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.indexing.indexer import Indexer, OwnKinds
+from desktop_rag.ingest.indexing.late_texts import LateTexts
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.pictures.pictures import Pictures
-from desktop_rag.ingest.recordings.recordings import Recordings
 from desktop_rag.ingest.sent_files import SentFolders
 from desktop_rag.ingest.sources.source_kinds import SourceKit
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
@@ -46,7 +46,7 @@ class Heard:
 
 def _own_kinds(sent: Path) -> OwnKinds:
     pictures = Pictures(None, ProgressMeter(has_embedder=False), are_read=False)
-    return OwnKinds(SentFolders(sent), Recordings(None), pictures)
+    return OwnKinds(SentFolders(sent), LateTexts(), pictures)
 
 
 class Room:

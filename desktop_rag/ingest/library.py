@@ -561,8 +561,7 @@ class Library:
         self._pipeline.start()
         self.indexing.start()
         self._is_started = True
-        if self._pipeline.recordings.can_transcribe:
-            self.documents.read_refused_recordings()
+        self.documents.read_left_out()
 
     def close(self) -> None:
         """Stop watching and indexing; unfinished work is resumed at the next start. Idempotent."""
@@ -583,15 +582,13 @@ class Library:
 
     def apply(self, settings: Settings) -> None:
         """Apply the settings that can change while the app runs."""
-        if self._pipeline.apply_transcription(settings.transcription) and self._is_started:
-            self._look_for_recordings()
+        if self._pipeline.late.apply(settings) and self._is_started:
+            self._look_for_late_texts()
         self.indexing.set_pauses_on_battery(settings.index.pauses_on_battery)
         self._pipeline.apply(settings.index)
 
-    def _look_for_recordings(self) -> None:
-        """Another server transcribes, or none: look at the recordings again."""
-        if self._pipeline.recordings.can_transcribe:
-            self.documents.read_refused_recordings()
+    def _look_for_late_texts(self) -> None:
+        self.documents.read_left_out()
         for source in self.sources.all():
             if source.is_on_disk:
                 self._pipeline.scans.request(source)

@@ -22,7 +22,6 @@ from desktop_rag.core.library_events import (
 from desktop_rag.core.parsed import Anchor, Chunk, ColourSpan, PageView, PageWish, ParsedDocument
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.quotes import locate
-from desktop_rag.core.recordings import NO_TRANSCRIPTION
 from desktop_rag.core.shared_library import is_shared
 from desktop_rag.ingest.background.background_thread import Ticker
 from desktop_rag.ingest.background.indexing_pauses import IndexingPauses, RetryWait
@@ -231,10 +230,13 @@ class LibraryDocuments:
         self._read(waiting, to_fetch)
         return len(wanted)
 
-    def read_refused_recordings(self) -> None:
-        """Read recordings again that were left out for want of a server, now that there is one."""
+    def read_left_out(self) -> None:
+        """Read files again that were left out for want of their text, if that can be had now."""
+        late = self._pipeline.late
+        if not late.can_read:
+            return
         skipped = self._store.documents(state=DocumentState.SKIPPED)
-        left_out = [d.document_id for d in skipped if d.reason.startswith(NO_TRANSCRIPTION)]
+        left_out = [d.document_id for d in skipped if d.reason.startswith(late.reason)]
         self._read(self._store.requeue(left_out))
 
     def read_waiting(self) -> int:
@@ -263,7 +265,7 @@ class LibraryDocuments:
         given = self._tags.given(paths)
         now = [
             replace(d, state=self._state(d.source_id, d.state), given_tags=given.get(d.path, ()))
-            for d in map(self._pipeline.recordings.as_now, self._store.with_sites(own))
+            for d in map(self._pipeline.late.as_now, self._store.with_sites(own))
         ]
         return [*now, *(d for d in documents if is_shared(d.document_id))]
 

@@ -5,16 +5,15 @@ Each part owns its thread; the pipeline starts, pauses and ends them, and passes
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from desktop_rag.core.domain import Collection, Document, DocumentState
+from desktop_rag.core.domain import Collection, Document
 from desktop_rag.core.errors import AppError, DiskError
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.pictures import PICTURES_WAIT, TO_HAVE_THEM_READ
-from desktop_rag.core.recordings import is_recording_name
 from desktop_rag.core.server_state import ServerState
-from desktop_rag.core.settings import IndexSettings, TranscriptionSettings
+from desktop_rag.core.settings import IndexSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.ingest.background.background_thread import (
     BackgroundPart,
@@ -27,11 +26,10 @@ from desktop_rag.ingest.chunking.rechunker import Rechunker
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.embedding.embedding_queue import EmbeddingQueue
 from desktop_rag.ingest.indexing.indexer import READERS, Indexer, OwnKinds
+from desktop_rag.ingest.indexing.late_texts import LateKit, LateTexts
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.pictures.picture_reader import PictureReader
 from desktop_rag.ingest.pictures.pictures import Pictures
-from desktop_rag.ingest.recordings.recordings import RecordingKit, Recordings
-from desktop_rag.ingest.recordings.transcriber import Transcriber
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.scanning.scanner import RecheckTimes, Scanner
 from desktop_rag.ingest.sent_files import SentFolders
@@ -88,8 +86,8 @@ class Findable:
 class LibraryStores:
     """The stores of the library, and its folders of fetched pages and of sent documents.
 
-    Without `recordings` those are not read; without `pictures`, the folder for their texts, the
-    pictures in a file are read with it and not last. Without `joined` there is no other library
+    Without `pictures`, the folder for their texts, the pictures in a file are read with it and not
+    last. Without `joined` there is no other library
     beside it, without `server` it is a file of this computer.
     """
 
@@ -100,7 +98,7 @@ class LibraryStores:
     upkeep: Upkeep
     pages: Path
     sent: Path
-    recordings: RecordingKit | None = None
+    late: LateTexts = field(default_factory=LateTexts)
     pictures: Path | None = None
     joined: Findable | None = None
     server: Callable[[], ServerState] | None = None
@@ -127,9 +125,8 @@ class Pipeline:
         callbacks: PipelineCallbacks,
     ) -> None:
         """Without `embedders` documents are searchable by words only."""
-        self.recordings = Recordings(stores.recordings)
-        # Recordings are read or refused by what transcribes them now.
-        self.rules = rules = replace(rules, recordings=self.recordings.refusal)
+        self.late = stores.late
+        self.rules = rules = replace(rules, late=self.late.refusal)
         self._documents = documents = stores.documents
         # The last part that becomes idle makes room for the rechunker and the maintenance.
         self._callbacks = callbacks = replace(callbacks, became_idle=self._on_idle)
@@ -156,22 +153,21 @@ class Pipeline:
         self._maintenance = PostingsMaintenance(
             stores.upkeep, self._is_all_embedded, callbacks.failed
         )
-        self.transcriber = self._make_transcriber(stores.recordings, priority)
+        self._late_worker = self._make_late_worker(priority)
         parts = (self.scans, self.indexer, self.rechunker, self._maintenance)
         self.picture_reader = self._make_picture_reader(make_parser(), priority)
-        others = (self.embedding, self.transcriber, self.picture_reader)
+        others = (self.embedding, self._late_worker, self.picture_reader)
         self._parts: list[BackgroundPart | SourceScans] = [
             *parts,
             *(part for part in others if part),
         ]
 
-    def _make_transcriber(
-        self, kit: RecordingKit | None, priority: AnswerPriority
-    ) -> Transcriber | None:
-        return kit and Transcriber(
-            self.recordings, kit, self._documents, self.indexer.submit,
-            share=FairShare(priority), may_run=lambda: self.indexer.is_idle,
-            callbacks=self._callbacks,
+    def _make_late_worker(self, priority: AnswerPriority) -> BackgroundPart | None:
+        return self.late.worker(
+            LateKit(
+                self._documents, self.indexer.submit, FairShare(priority),
+                may_run=lambda: self.indexer.is_idle, callbacks=self._callbacks,
+            )
         )  # fmt: skip
 
     def _make_rechunker(self, catalogue: Catalogue, callbacks: PipelineCallbacks) -> Rechunker:
@@ -198,7 +194,7 @@ class Pipeline:
         return Indexer(
             self._documents, parser, self.chunker, catalogue.chunking_of, self.meter,
             share=FairShare(priority),
-            kinds=OwnKinds(self.sent, self.recordings, self.pictures, catalogue.source),
+            kinds=OwnKinds(self.sent, self.late, self.pictures, catalogue.source),
             callbacks=replace(callbacks, became_idle=self._on_searchable),
         )  # fmt: skip
 
@@ -234,17 +230,10 @@ class Pipeline:
             self.pictures.note(self._documents.with_reason(PICTURES_WAIT))
 
     def _forget_content(self) -> None:
-        """Forget texts of pictures and recordings whose files the store has no more."""
-        transcripts = self.recordings.kept
+        """Forget texts of pictures and late texts whose files the store has no more."""
         if self.pictures.folder is not None:
             self.pictures.folder.keep_only(self._documents.content_hashes())
-        if transcripts is not None and transcripts.has_any and not self._awaits_recordings():
-            transcripts.keep_only(self._documents.content_hashes())
-
-    def _awaits_recordings(self) -> bool:
-        """True while the content of a recording is not known yet."""
-        waiting = self._documents.documents(state=DocumentState.WAITING)
-        return any(is_recording_name(document.path.name) for document in waiting)
+        self.late.forget_content(self._documents)
 
     def close(self) -> None:
         """Stop; unfinished work is resumed at the next start."""
@@ -259,13 +248,6 @@ class Pipeline:
         self.meter.forget_time()
         for part in self._parts:
             part.set_paused(is_paused)
-
-    def apply_transcription(self, settings: TranscriptionSettings) -> bool:
-        """Use this server for recordings; True when it is another."""
-        is_other = self.recordings.apply(settings)
-        if is_other and self.transcriber:
-            self.transcriber.reset()
-        return is_other
 
     def apply(self, settings: IndexSettings) -> None:
         """Apply the settings that can change while the app runs."""
@@ -324,8 +306,8 @@ class Pipeline:
 
     def _on_searchable(self) -> None:
         self.searchable_at = time.monotonic()
-        if self.transcriber:
-            self.transcriber.wake()
+        if self._late_worker:
+            self._late_worker.wake()
         self.wake_embedding()
         self.picture_reader.wake()
         self._maintenance.request()

@@ -16,12 +16,11 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.records import checked
-from desktop_rag.core.settings import Settings
+from desktop_rag.core.settings import Settings, TranscriptionSettings
 from desktop_rag.models.embedding.remote_embedder import endpoint_of, is_address
 from desktop_rag.models.endpoint_address import OWN_ADDRESS, is_numeric, is_this_computer
 from desktop_rag.models.endpoints.client.connection import proxy_for
 from desktop_rag.models.endpoints.endpoint_check import USUAL
-from desktop_rag.models.transcription_client import may_send
 
 
 class Reach(StrEnum):
@@ -160,6 +159,11 @@ def _embeddings(facts: Facts) -> _Found:
     specs = [facts.loaded_model, facts.settings.index.model_folder]
     specs += [collection.embedder for collection in facts.collections]
     return _on_where(_embedding_addresses(specs))
+
+
+def may_send(settings: TranscriptionSettings) -> bool:
+    """True when recordings may go to the server: it is this computer, or the person agreed."""
+    return bool(settings.base_url) and (settings.has_consent or is_this_computer(settings.base_url))
 
 
 def _transcription(facts: Facts) -> _Found:

@@ -6,7 +6,7 @@
 
 from pathlib import Path
 
-from desktop_rag.core.recordings import Spoken
+from desktop_rag.features.recordings.transcripts import Spoken
 
 MEETING = Path(__file__).parent / "meeting.wav"
 SAID = (

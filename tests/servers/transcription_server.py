@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Literal
 
-from desktop_rag.core.recordings import Spoken
+from desktop_rag.features.recordings.transcripts import Spoken
 from tests.servers.loopback_server import LoopbackHandler, LoopbackServer
 
 Mode = Literal["answer", "status", "silence", "page", "no times", "nothing said"]

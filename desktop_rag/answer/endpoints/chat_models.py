@@ -14,7 +14,7 @@ from desktop_rag.core.domain import EndpointReport, ListedModel
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
 from desktop_rag.core.question import Setup
-from desktop_rag.core.settings import EndpointSettings, Settings, TranscriptionSettings
+from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from desktop_rag.models.endpoints.client.chat_stream import Usage
@@ -24,7 +24,6 @@ from desktop_rag.models.endpoints.endpoint_check import LocalServer, probe_endpo
 from desktop_rag.models.endpoints.examination import Examination
 from desktop_rag.models.ports import ChatModel, OwnServer
 from desktop_rag.models.system_keyring import KeyStore
-from desktop_rag.models.transcription_client import TranscriptionClient
 
 log = logging.getLogger(__name__)
 
@@ -140,10 +139,6 @@ class ChatModels:
         if report.listed:
             self._profiles.put_offer(endpoint.base_url, report.listed)
         return report
-
-    def test_transcription(self, settings: TranscriptionSettings, key: str = "") -> EndpointReport:
-        """Send a second of sound to the server; an empty key means the stored one."""
-        return TranscriptionClient(self._keys.get, self.recorder).test(settings, key)
 
     def offer(self, base_url: str) -> Sequence[ListedModel]:
         """The models that the endpoint offered in its last test, as its list describes them."""

@@ -26,10 +26,10 @@ from desktop_rag.ingest.background.background_thread import (
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.chunking.indexing_outcome import indexing_outcome_of
+from desktop_rag.ingest.indexing.late_texts import LateTexts, TextAwaited
 from desktop_rag.ingest.indexing.text_encodings import TextEncodings
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from desktop_rag.ingest.pictures.pictures import Pictures
-from desktop_rag.ingest.recordings.recordings import Recordings, TranscriptAwaited
 from desktop_rag.ingest.sent_files import SentFolders
 from desktop_rag.models.answer_priority import FairShare
 from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
@@ -118,10 +118,10 @@ class _ChangedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OwnKinds:
-    """What is known besides the files: of sent documents, recordings, pictures and sources."""
+    """What is known besides the files: of sent documents, late texts, pictures and sources."""
 
     sent: SentFolders
-    recordings: Recordings
+    late: LateTexts
     pictures: Pictures
     source_of: Callable[[str], Source | None] = lambda _source_id: None
 
@@ -142,7 +142,7 @@ class Indexer(BackgroundPart):
         callbacks: PipelineCallbacks,
     ) -> None:
         """`chunking_of` gives the chunk settings of a source; `share` makes way for answers."""
-        self._recordings = kinds.recordings
+        self._late = kinds.late
         self._pictures = kinds.pictures
         self._sent = kinds.sent
         self._documents = documents
@@ -278,7 +278,7 @@ class Indexer(BackgroundPart):
                 return None
             outcome = self._cut(found)
             return replace(outcome, taken_stat=document.stat) if outcome else None
-        except TranscriptAwaited:
+        except TextAwaited:
             # It comes back once there is one, or it is known that there will be none.
             del self._taken[document.document_id]
             return None
@@ -299,8 +299,8 @@ class Indexer(BackgroundPart):
         self._share.wait()
         if not self._background.may_go_on():
             return None
-        if self._recordings.is_awaited(document):
-            raise TranscriptAwaited
+        if self._late.is_awaited(document):
+            raise TextAwaited
         self._meter.start_file(document.path.name)
         self._report_reading(document)
         stat = stat_of(document.path)
@@ -344,8 +344,8 @@ class Indexer(BackgroundPart):
     def _parse(self, document: Document) -> ParsedDocument | ParseFailed:
         content_hash = document.content_hash
         try:
-            if self._recordings.takes(document.path):
-                return self._recordings.read(document)
+            if self._late.takes(document.path):
+                return self._late.read(document)
             hints = self._encodings.hints(document)
             parsed = self._parsed(document, hints)
             if parsed.has_guessed_encoding and (found := self._encodings.neighbours(document)):

@@ -88,14 +88,14 @@ class IgnoreRules:
     """The rules for excluding files, for all sources until `of` adds those of one.
 
     `is_readable` says of a file's name whether it can be read. `home` is the app's own folder,
-    absolute: watching it would make the app read what it writes. `recordings` says why a recording
-    is skipped, "" if it is taken, None for the name of any other file.
+    absolute: watching it would make the app read what it writes. `late` says why a file
+    whose text comes later is skipped, "" if it is taken, None for the name of any other file.
     """
 
     is_readable: Callable[[str], bool]
     max_size_bytes: int
     home: Path | None = None
-    recordings: Callable[[str], str | None] = lambda _name: None
+    late: Callable[[str], str | None] = lambda _name: None
     uses_gitignore: bool = False
     includes_hidden: bool = False
     excluded: Patterns | None = None
@@ -159,7 +159,7 @@ class IgnoreRules:
 
     def reason(self, name: str, size_bytes: int) -> str:
         """Why a visible file of this name and size is skipped; empty if it is taken."""
-        refusal = self.recordings(name)
+        refusal = self.late(name)
         if refusal:
             return refusal
         if refusal is None and not self.is_readable(name):

@@ -27,7 +27,6 @@ from desktop_rag.ui.settings.preferences_form import (
     IndexingForm,
     PreferencesForm,
     RetrievalForm,
-    TranscriptionForm,
 )
 from desktop_rag.ui.settings.settings_parts import (
     ADVANCED,
@@ -137,7 +136,6 @@ WRITTEN = tr("Written answers")
 ABOUT = tr("About")
 # What else people call parts of the settings.
 _MODEL_WORDS = tr("AI, LLM, language model, chat model, endpoint, connect, server, cloud")
-_SPEECH_WORDS = tr("speech to text, dictation, recordings, audio, video, voice, whisper")
 _ROLE_WORDS = tr("roles, persona, system prompt, instructions, custom GPT, bot")
 # Time to read what was saved and to undo it.
 _UNDO_MS = 30_000
@@ -165,7 +163,6 @@ class SettingsPage(PageList):
         self._advanced = AdvancedIndexingForm()
         self._assistants = AssistantsSection()
         self.assistants_requested = self._assistants.requested
-        self._transcription = TranscriptionForm(bridge, chat)
         self.background = BackgroundForm()
         self._appearance = AppearanceForm()
         self._remembering = RememberingForm(bridge, chat)
@@ -180,7 +177,6 @@ class SettingsPage(PageList):
             ("retrieval", self._retrieval),
             ("index", self._indexing),
             ("index", self._advanced),
-            ("transcription", self._transcription),
             ("background", self.background),
             ("appearance", self._appearance),
             ("activity", self._activity),
@@ -221,7 +217,6 @@ class SettingsPage(PageList):
     def _build(self) -> None:
         for page, name, words, sections in (
             (MODELS, WRITTEN, _MODEL_WORDS, (self._models,)),
-            (MODELS, tr("Transcription"), _SPEECH_WORDS, (self._transcription,)),
             (ANSWERS, ANSWERS, "", (self._preferences, self._answers, self._retrieval)),
             (DOCUMENTS, DOCUMENTS, tr("files, folders, indexing"), (self._indexing,)),
             (APP, APP, tr("desktop, window"), (self._appearance, self.background)),

@@ -16,8 +16,8 @@ from desktop_rag.core.domain import Document, DocumentState, SourceRules
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.library_events import DocumentsChanged
 from desktop_rag.core.paths import Home
-from desktop_rag.core.recordings import Spoken
 from desktop_rag.core.settings import Settings, TranscriptionDialect, TranscriptionSettings
+from desktop_rag.features.recordings.transcripts import Spoken
 from tests.asking import ask
 from tests.command_line import settled
 from tests.recordings.spoken_sample import MEETING, SAID

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from desktop_rag.app import Services
-from desktop_rag.ingest.scanning.scanner import RecheckSchedule
+from desktop_rag.core.domain import ON_DISK
+from desktop_rag.ingest.scanning.scanner import RecheckSchedule, Scanner
 
 _LET_IT_TRY_S = 0.2
 
@@ -30,7 +31,8 @@ def test_a_recheck_on_its_way_to_the_queue_is_work(
     services = build_services()
     (tmp_path / "docs").mkdir()
     source = services.library.sources.add(tmp_path / "docs")
-    scanner = services.library._pipeline.scans._scanner  # noqa: SLF001
+    scanner = services.library._pipeline.scans._kinds[ON_DISK]  # noqa: SLF001
+    assert isinstance(scanner, Scanner)
     scanner._queue.clear()  # noqa: SLF001
     schedule = scanner._rechecks = RecheckComesDue(scanner._recheck)  # noqa: SLF001
     assert scanner.is_idle

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from desktop_rag.core.errors import AppError, Cancelled
-from desktop_rag.core.recordings import Spoken
 from desktop_rag.core.settings import TranscriptionDialect, TranscriptionSettings
-from desktop_rag.models.transcription_client import TranscriptionClient, may_send
+from desktop_rag.features.recordings.transcription_client import TranscriptionClient
+from desktop_rag.features.recordings.transcripts import Spoken
+from desktop_rag.models.connection_states import may_send
 from tests.servers.transcription_server import TranscriptionServer
 
 SAID = (Spoken(0.0, 2.5, "The lamp is lit at dusk."), Spoken(2.5, 5.0, "Nobody sleeps."))

@@ -19,9 +19,9 @@ from desktop_rag.activity.activity_event import Purpose
 from desktop_rag.activity.recorder import Recorder
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.recordings import Spoken, Transcript
 from desktop_rag.core.settings import TranscriptionDialect, TranscriptionSettings
-from desktop_rag.models.endpoint_address import host_of, is_this_computer
+from desktop_rag.features.recordings.transcripts import Spoken, Transcript
+from desktop_rag.models.endpoint_address import host_of
 from desktop_rag.models.endpoints.client.chat_stream import load_json
 from desktop_rag.models.endpoints.client.endpoint_errors import mapping_endpoint_errors
 from desktop_rag.models.endpoints.client.endpoint_faults import (
@@ -119,11 +119,6 @@ _PATHS = {
 }
 _TEST_LIMIT_S = 60.0
 _TEST_RATE = 16_000
-
-
-def may_send(settings: TranscriptionSettings) -> bool:
-    """True when recordings may go to the server: it is this computer, or the person agreed."""
-    return bool(settings.base_url) and (settings.has_consent or is_this_computer(settings.base_url))
 
 
 class TranscriptionClient:

@@ -1,39 +1,51 @@
-"""Has waiting recordings transcribed, one piece at a time. Owns one named thread.
+"""Recordings, which a server turns into text, one piece at a time, after all else. Any thread.
 
-Its work comes after all else: files that can be read at once go first, and answers before each
-piece. A server that is away is asked again later, with longer and longer pauses.
+Files that can be read at once go first, and answers before each piece. A server that is away is
+asked again later, with longer and longer pauses.
 """
 
 import io
 import logging
 import threading
 import wave
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
+from desktop_rag.activity.recorder import Recorder
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.errors import AppError, Cancelled, without_quotation
 from desktop_rag.core.library_events import Notice
-from desktop_rag.core.recordings import Transcript, joined
+from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.core.recordings import begins_like_recording, is_recording_name
+from desktop_rag.core.settings import Settings, TranscriptionSettings
 from desktop_rag.core.waits import Backoff
-from desktop_rag.ingest.background.background_thread import (
-    BackgroundPart,
-    BackgroundThread,
-    PipelineCallbacks,
+from desktop_rag.features.recordings.transcription_client import TranscriptionClient
+from desktop_rag.features.recordings.transcripts import (
+    KeptTranscripts,
+    Transcript,
+    document_of,
+    joined,
 )
+from desktop_rag.ingest.background.background_thread import BackgroundPart, BackgroundThread
+from desktop_rag.ingest.indexing.late_texts import LateKit, LateTexts, TextAwaited
 from desktop_rag.ingest.parsing.parser_process import ParseFailed
-from desktop_rag.ingest.recordings.recordings import WAITING, RecordingKit, Recordings
-from desktop_rag.models.answer_priority import FairShare
+from desktop_rag.models.connection_states import may_send
+from desktop_rag.models.endpoint_address import host_of
 from desktop_rag.models.endpoints.client.endpoint_faults import EndpointFaultError, Fault
 from desktop_rag.store.contract.documents import DocumentStore
 
 log = logging.getLogger(__name__)
 
+_HEADER_BYTES = 512
+_SETTINGS = "under Settings → Models → Transcription"
+WAITING = "Waits to be transcribed."
+# Begins the reason of recordings that no server transcribes.
+NO_TRANSCRIPTION = "A recording: there is no transcription of it."
 _MEGABYTE = 1 << 20
 # Short enough to lose little when a request fails, and for servers that answer slowly.
 LONGEST_PIECE_S = 600.0
@@ -143,7 +155,8 @@ def _opened_frames(path: Path, start: int, end: int) -> Generator[BinaryIO]:
     yield kept
 
 
-_LONGEST_S = 1800.0
+# The first pause after a failure, and the longest.
+_RETRY_S, _LONGEST_S = 30.0, 1800.0
 _GOES_ON = "Recordings wait. They are tried again by themselves."
 # Faults of this recording: others may do better, and asking again changes nothing.
 _OF_THE_FILE = frozenset({Fault.TOO_LARGE, Fault.REJECTED, Fault.UNREADABLE, Fault.TOO_LONG})
@@ -153,35 +166,23 @@ _EMPTY = ParseFailed("no text", "No speech was found in the recording")
 class Transcriber(BackgroundPart):
     """The queue of recordings without a transcript, and the thread that asks for them."""
 
-    def __init__(
-        self,
-        recordings: Recordings,
-        kit: RecordingKit,
-        documents: DocumentStore,
-        submit: Callable[[Sequence[str]], None],
-        *,
-        share: FairShare,
-        may_run: Callable[[], bool],
-        callbacks: PipelineCallbacks,
-    ) -> None:
-        """`submit` queues documents whose transcript is known, or known to be none."""
+    def __init__(self, recordings: "Recordings", client: TranscriptionClient, kit: LateKit) -> None:
         self._recordings = recordings
-        self._kit = kit
-        self._documents = documents
-        self._submit = submit
-        self._share = share
-        self._changed = callbacks.documents_changed
-        self._notify = callbacks.notify
+        self._client = client
+        self._documents = kit.documents
+        self._submit = kit.submit
+        self._share = kit.share
+        self._changed = kit.callbacks.documents_changed
+        self._notify = kit.callbacks.notify
         self._queue: dict[str, Document] = {}
-        self._backoff = Backoff(kit.retry_s, _LONGEST_S)
+        self._backoff = Backoff(_RETRY_S, _LONGEST_S)
         self._timer: threading.Timer | None = None
         # Ends the request under way when the settings change.
         self._stop = threading.Event()
         self._background = BackgroundThread(
-            "transcriber", self._work, has_work=self._has_due, may_work=may_run,
-            failed=callbacks.failed, became_idle=callbacks.became_idle,
+            "transcriber", self._work, has_work=self._has_due, may_work=kit.may_run,
+            failed=kit.callbacks.failed, became_idle=kit.callbacks.became_idle,
         )  # fmt: skip
-        recordings.on_awaited(self._add)
 
     def close(self) -> None:
         """End the request under way; what is known of its recording is kept."""
@@ -201,7 +202,8 @@ class Transcriber(BackgroundPart):
             self._recordings.forget(document_id)
         self._submit(waiting)
 
-    def _add(self, document: Document) -> None:
+    def add(self, document: Document) -> None:
+        """Queue a recording that needs a transcript."""
         with self._background.condition:
             self._queue[document.document_id] = document
         self.wake()
@@ -238,7 +240,6 @@ class Transcriber(BackgroundPart):
     def _transcribe(self, document: Document) -> Transcript | None:
         """The transcript; None when the document has changed."""
         kept = self._recordings.kept
-        assert kept is not None
         if not self._is_current(document):
             return None
         settings = self._recordings.settings
@@ -259,7 +260,7 @@ class Transcriber(BackgroundPart):
 
     def _asked(self, piece: Piece) -> Transcript:
         with piece.opened() as content:
-            found = self._kit.client.transcribe(
+            found = self._client.transcribe(
                 self._recordings.settings, piece.name, content, self._stop
             )
         return found.later(piece.start_s)
@@ -324,3 +325,143 @@ class Transcriber(BackgroundPart):
                 self._timer = threading.Timer(wait_s, self._background.wake)
                 self._timer.name, self._timer.daemon = "transcription-retry", True
                 self._timer.start()
+
+
+class Recordings(LateTexts):
+    """Transcripts by content, and the recordings that wait for theirs."""
+
+    reason = NO_TRANSCRIPTION
+
+    def __init__(
+        self, folder: Path, key_of: Callable[[str], str], recorder: Recorder | None = None
+    ) -> None:
+        """`folder` is for the transcripts; `key_of` returns the key of a server."""
+        self.kept = KeptTranscripts(folder)
+        self._client = TranscriptionClient(key_of, recorder)
+        self._settings = TranscriptionSettings()
+        self._lock = threading.Lock()
+        # By the hash of their content.
+        self._refused: dict[str, ParseFailed] = {}
+        # By the id of their document.
+        self._states: dict[str, tuple[DocumentState, str]] = {}
+        self._transcriber: Transcriber | None = None
+
+    def worker(self, kit: LateKit) -> BackgroundPart:
+        """What asks the server for transcripts."""
+        self._transcriber = Transcriber(self, self._client, kit)
+        return self._transcriber
+
+    # --- settings ----------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> TranscriptionSettings:
+        """The server, as the settings have it now."""
+        return self._settings
+
+    def apply(self, settings: Settings) -> bool:
+        """Use the server of these settings; True when it is another."""
+        is_other, self._settings = settings.transcription != self._settings, settings.transcription
+        if is_other and self._transcriber:
+            self._transcriber.reset()
+        return is_other
+
+    @property
+    def can_read(self) -> bool:
+        """True when recordings may be sent to a server."""
+        return may_send(self._settings)
+
+    @property
+    def refusal_now(self) -> str:
+        """Why recordings are not transcribed; "" when they are."""
+        if self.can_read:
+            return ""
+        if not self._settings.base_url:
+            return f"{NO_TRANSCRIPTION} Choose a server {_SETTINGS}."
+        host = host_of(self._settings.base_url)
+        return f"{NO_TRANSCRIPTION} Allow that they are sent to {host} {_SETTINGS}."
+
+    def refusal(self, name: str) -> str | None:
+        """Why a scan leaves a recording alone, by its name; "" to take it, None for other files.
+
+        Without a server long films are not even opened.
+        """
+        if not is_recording_name(name):
+            return None
+        return "" if self.can_read or self.kept.has_any else self.refusal_now
+
+    # --- for the indexer -----------------------------------------------------------------------
+
+    def takes(self, path: Path) -> bool:
+        """True when a file is a recording, by name and first bytes; OSError if it is gone."""
+        if not is_recording_name(path.name):
+            return False
+        with path.open("rb") as file:
+            return begins_like_recording(file.read(_HEADER_BYTES), is_named=True)
+
+    def read(self, document: Document) -> ParsedDocument:
+        """The transcript of a recording, with its times as places.
+
+        Raises ParseFailed when there is and will be none, TextAwaited when there is none yet.
+        """
+        content_hash = document.content_hash
+        if transcript := self.kept.get(content_hash):
+            self.forget(document.document_id)
+            return document_of(transcript, document.path.stem)
+        with self._lock:
+            # Once: reading it again is another try.
+            refused = self._refused.pop(content_hash, None)
+        if refused is not None:
+            self.forget(document.document_id)
+            raise refused
+        if refusal := self.refusal_now:
+            raise ParseFailed("unsupported", refusal)
+        if not self.is_awaited(document):
+            self.say(document.document_id, WAITING)
+            if self._transcriber:
+                self._transcriber.add(document)
+        raise TextAwaited
+
+    def is_awaited(self, document: Document) -> bool:
+        """True when the recording already waits for its transcript."""
+        with self._lock:
+            return document.document_id in self._states and document.state is DocumentState.WAITING
+
+    # --- for the transcriber -------------------------------------------------------------------
+
+    def learn(self, content_hash: str, transcript: Transcript) -> None:
+        """Keep the transcript of a content; OSError when that fails."""
+        self.kept.put(content_hash, transcript)
+
+    def refuse(self, content_hash: str, failed: ParseFailed) -> None:
+        """Keep the reason why there is no transcript of a content."""
+        with self._lock:
+            self._refused[content_hash] = failed
+
+    def say(
+        self, document_id: str, words: str, state: DocumentState = DocumentState.WAITING
+    ) -> None:
+        """Set what a recording waits for."""
+        with self._lock:
+            self._states[document_id] = state, words
+
+    def forget(self, document_id: str) -> None:
+        """Forget that a recording waits."""
+        with self._lock:
+            self._states.pop(document_id, None)
+
+    # --- for the library -------------------------------------------------------------------------
+
+    def forget_content(self, documents: DocumentStore) -> None:
+        """Forget transcripts of files that the store has no more, once all contents are known."""
+        if self.kept.has_any:
+            waiting = documents.documents(state=DocumentState.WAITING)
+            if not any(is_recording_name(document.path.name) for document in waiting):
+                self.kept.keep_only(documents.content_hashes())
+
+    def as_now(self, document: Document) -> Document:
+        """The row with what a waiting recording waits for."""
+        if document.state is not DocumentState.WAITING:
+            return document
+        with self._lock:
+            state, words = self._states.get(document.document_id, (document.state, document.reason))
+        return replace(document, state=state, reason=words)
