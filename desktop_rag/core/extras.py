@@ -1,7 +1,7 @@
 """Extras of the app, each a library that is not always there: how one is added here. Pure."""
 
 import sys
-from importlib.metadata import PackageNotFoundError, requires
+from importlib.metadata import requires
 from importlib.util import find_spec
 from shlex import quote
 
@@ -20,8 +20,5 @@ def _installer() -> str:
 
 
 def _libraries(extra: str) -> list[str]:
-    try:
-        required = requires("desktop-rag") or []
-    except PackageNotFoundError:
-        return [f".[{extra}]"]
+    required = requires("desktop-rag") or []
     return [line.partition(";")[0].strip() for line in required if line.endswith(f"'{extra}'")]

@@ -748,10 +748,6 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
         <translation>Eine frühere Frage wird bearbeitet. Sie wird in einer Kopie dieses Chats gestellt.</translation>
     </message>
     <message>
-        <source>Enter to send, Shift+Enter for a new line</source>
-        <translation>Eingabe zum Senden, Umschalt+Eingabe für eine neue Zeile</translation>
-    </message>
-    <message>
         <source>Will be sent when the files are ready</source>
         <translation>Wird gesendet, sobald die Dateien bereit sind</translation>
     </message>
@@ -762,6 +758,10 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
     <message>
         <source>Stop (Esc)</source>
         <translation>Stoppen (Esc)</translation>
+    </message>
+    <message>
+        <source>Send (Enter); Shift+Enter begins a new line</source>
+        <translation>Senden (Eingabe); Umschalt+Eingabe beginnt eine neue Zeile</translation>
     </message>
     <message>
         <source>Attach files or images</source>
@@ -1092,10 +1092,6 @@ Die vollständige Adresse lautet:
     <message>
         <source>Show more</source>
         <translation>Mehr anzeigen</translation>
-    </message>
-    <message>
-        <source>Ask about the file of {n}</source>
-        <translation>Zur Datei von Quelle {n} fragen</translation>
     </message>
     <message>
         <source>Read source {n}</source>
@@ -3316,10 +3312,6 @@ Die vollständige Adresse lautet:
         <translation>Schon hier, unter „Alle Modelle…“: {names}.</translation>
     </message>
     <message>
-        <source>Model files of {programs} can be used without it: “All models…” above.</source>
-        <translation>Modelldateien von {programs} lassen sich auch ohne das Programm nutzen: „Alle Modelle…“ oben.</translation>
-    </message>
-    <message>
         <source>A model this small makes things up: it adds to excerpts only what they back.</source>
         <translation>Ein so kleines Modell erfindet Dinge: Es ergänzt Auszüge nur um das, was sie belegen.</translation>
     </message>
@@ -4240,16 +4232,8 @@ Die Datei bleibt.</translation>
         <translation>Messung läuft. Das kann einige Minuten dauern; Ihre Fragen haben Vorrang.</translation>
     </message>
     <message>
-        <source>Not measured yet. When it is first used, about 17 short requests go to it, some 630 words in all. If it runs nearby and doesn&apos;t state what it reads, filler words follow, some 60,000 tokens in all.</source>
-        <translation>Noch nicht gemessen. Beim ersten Gebrauch gehen etwa 17 kurze Anfragen an das Modell, zusammen rund 630 Wörter. Läuft es in der Nähe und gibt nicht an, was es liest, folgen Füllwörter, zusammen rund 60.000 Token.</translation>
-    </message>
-    <message>
         <source>Measures the context size and features of the model with about 17 short requests, some 630 words in all. Where its server doesn&apos;t state what it reads, filler words follow: one request of 16,384 tokens to a remote endpoint, some 60,000 tokens in all to one nearby.</source>
         <translation>Misst Kontextgröße und Fähigkeiten des Modells mit etwa 17 kurzen Anfragen, zusammen rund 630 Wörtern. Gibt sein Server nicht an, was es liest, folgen Füllwörter: eine Anfrage mit 16.384 Token an einen entfernten Endpunkt, zusammen rund 60.000 Token an einen in der Nähe.</translation>
-    </message>
-    <message>
-        <source>Forgets the limit that was learned from a refusal. The next question is sent with all of its sources again.</source>
-        <translation>Vergisst die Grenze, die aus einer Ablehnung gelernt wurde. Die nächste Frage wird wieder mit allen Quellen gesendet.</translation>
     </message>
     <message>
         <source>Capabilities of the model</source>
@@ -4260,8 +4244,8 @@ Die Datei bleibt.</translation>
         <translation>Messen</translation>
     </message>
     <message>
-        <source>Try more again</source>
-        <translation>Wieder mehr versuchen</translation>
+        <source>Not measured yet. It is measured when it is first used.</source>
+        <translation>Noch nicht gemessen. Das geschieht bei der ersten Verwendung.</translation>
     </message>
     <message>
         <source>Measure again</source>
@@ -9670,10 +9654,6 @@ Was kostet der Eintritt?</translation>
         <translation>Nehmen Sie ihn stattdessen in die Bibliothek auf.</translation>
     </message>
     <message>
-        <source>Add one: desktop-rag endpoint add NAME</source>
-        <translation>Fügen Sie einen hinzu: desktop-rag endpoint add NAME</translation>
-    </message>
-    <message>
         <source>Add one: desktop-rag schedule add</source>
         <translation>Legen Sie eine an: desktop-rag schedule add</translation>
     </message>
@@ -10034,10 +10014,6 @@ Was kostet der Eintritt?</translation>
         <translation>Verschlüsselt: Das Passwort öffnet sie nicht</translation>
     </message>
     <message>
-        <source>Endpoints: {names}.</source>
-        <translation>Endpunkte: {names}.</translation>
-    </message>
-    <message>
         <source>Enter it in Settings, for example http://localhost:11434/v1.</source>
         <translation>Geben Sie sie in den Einstellungen ein, zum Beispiel http://localhost:11434/v1.</translation>
     </message>
@@ -10120,10 +10096,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Give a day, and a time such as 08:30.</source>
         <translation>Geben Sie einen Tag und eine Uhrzeit wie 08:30 an.</translation>
-    </message>
-    <message>
-        <source>Give it instead of the name, with {blank} replaced: {address}</source>
-        <translation>Geben Sie sie statt des Namens an und ersetzen Sie {blank}: {address}</translation>
     </message>
     <message>
         <source>Give it one of 1 to {longest_program} characters.</source>
@@ -10646,10 +10618,6 @@ Was kostet der Eintritt?</translation>
         <translation>Bekannt sind {near}.</translation>
     </message>
     <message>
-        <source>Known are {near}. Or give an address.</source>
-        <translation>Bekannt sind {near}. Oder geben Sie eine Adresse an.</translation>
-    </message>
-    <message>
         <source>Leave one in it, or none: the key has its own field in Settings.</source>
         <translation>Lassen Sie einen darin oder keinen: Der Schlüssel hat in den Einstellungen ein eigenes Feld.</translation>
     </message>
@@ -10710,10 +10678,6 @@ Was kostet der Eintritt?</translation>
         <translation>Die meisten enden auf /v1: Versuchen Sie {version}.</translation>
     </message>
     <message>
-        <source>Name one with --model. `desktop-rag endpoint test` lists what it offers.</source>
-        <translation>Nennen Sie eines mit --model. `desktop-rag endpoint test` zeigt, welche es gibt.</translation>
-    </message>
-    <message>
         <source>Name the program that will use it.</source>
         <translation>Nennen Sie das Programm, das es benutzen wird.</translation>
     </message>
@@ -10744,10 +10708,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>No message in it can be read.</source>
         <translation>Keine Nachricht darin kann gelesen werden.</translation>
-    </message>
-    <message>
-        <source>No model is chosen for {label}.</source>
-        <translation>Für {label} ist kein Modell gewählt.</translation>
     </message>
     <message>
         <source>No model is chosen.</source>
@@ -11254,10 +11214,6 @@ Was kostet der Eintritt?</translation>
         <translation>Die registrierten stehen in den Einstellungen unter „Befehle“.</translation>
     </message>
     <message>
-        <source>Several endpoints are called</source>
-        <translation>Mehrere Endpunkte heißen</translation>
-    </message>
-    <message>
         <source>Slots: {value}</source>
         <translation>Lücken: {value}</translation>
     </message>
@@ -11344,10 +11300,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The address is a number that no browser shows.</source>
         <translation>Die Adresse ist eine Zahl, wie sie kein Browser anzeigt.</translation>
-    </message>
-    <message>
-        <source>The address of {name} has a part that only you know.</source>
-        <translation>Die Adresse von {name} hat einen Teil, den nur Sie kennen.</translation>
     </message>
     <message>
         <source>The address or the name of the library on the server is missing.</source>
@@ -11508,6 +11460,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The database does not allow that.</source>
         <translation>Die Datenbank erlaubt das nicht.</translation>
+    </message>
+    <message>
+        <source>The database server does not answer.</source>
+        <translation>Der Datenbankserver antwortet nicht.</translation>
     </message>
     <message>
         <source>The database server has no pgvector, or an old one.</source>
@@ -12430,14 +12386,6 @@ Was kostet der Eintritt?</translation>
         <translation>Eine Sammlung „{name}“ gibt es nicht.</translation>
     </message>
     <message>
-        <source>There is no endpoint called</source>
-        <translation>Es gibt keinen Endpunkt namens</translation>
-    </message>
-    <message>
-        <source>There is no endpoint yet.</source>
-        <translation>Es gibt noch keinen Endpunkt.</translation>
-    </message>
-    <message>
         <source>There is no key in {name}.</source>
         <translation>In {name} ist kein Schlüssel.</translation>
     </message>
@@ -12472,10 +12420,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>There is no prompt.</source>
         <translation>Die Vorlage ist leer.</translation>
-    </message>
-    <message>
-        <source>There is no provider “{named}”.</source>
-        <translation>Es gibt keinen Anbieter „{named}“.</translation>
     </message>
     <message>
         <source>There is no question to answer again.</source>

@@ -156,10 +156,6 @@ class ChatModels:
         """The known limits and abilities of the endpoint's model."""
         return self._profiles.get(endpoint.base_url, endpoint.model)
 
-    def forget_limit(self, endpoint: EndpointSettings) -> ModelProfile:
-        """Forget the context length that was learned from a refusal; returns what is left."""
-        return self._profiles.forget_limit(endpoint.base_url, endpoint.model)
-
     def spent_today(self, base_url: str) -> float:
         """The cost of the endpoint today, by the prices that were entered."""
         return self._allowances.spent_today(base_url)

@@ -23,13 +23,19 @@ from desktop_rag.ui.composer.attachment_strip import AttachmentStrip
 from desktop_rag.ui.composer.field_completion import SlashPrompts
 from desktop_rag.ui.composer.name_completion import NameCompletion, NamedChoice
 from desktop_rag.ui.composer.scope_bar import ScopeBar
-from desktop_rag.ui.foundation.focus_order import laid_out
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import collection_name, is_right_to_left, one_line
-from desktop_rag.ui.widgets.controls import Card, IconButton, PlainLabel, TextButton, set_property
+from desktop_rag.ui.widgets.controls import (
+    Card,
+    IconButton,
+    PlainLabel,
+    TextButton,
+    set_property,
+    set_tip,
+)
 from desktop_rag.ui.widgets.file_drop import local_files
 from desktop_rag.ui.widgets.form_fields import DropDown
-from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
+from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
 _MAX_LINES = 6
 _ENTER_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
@@ -217,7 +223,6 @@ class DocumentsChoice(DropDown):
 
 
 _EDITING = tr("Editing an earlier question. It will be asked in a copy of this chat.")
-_KEYS = tr("Enter to send, Shift+Enter for a new line")
 _PENDING = tr("Will be sent when the files are ready")
 
 
@@ -285,6 +290,7 @@ class Composer(QuestionCard):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, tr("Send"), tr("Stop (Esc)"))
+        set_tip(self._send, tr("Send (Enter); Shift+Enter begins a new line"))
         self._is_pending = self._sends_when_ready = False
         self._refusal: AppError | None = None
         self._attachments: tuple[Attachment, ...] = ()
@@ -296,13 +302,13 @@ class Composer(QuestionCard):
 
     def _build(self) -> None:
         self.documents = DocumentsChoice(self._theme)
-        self._hint = PlainLabel(_KEYS, tone="muted", scale="small")
+        self._pending = PlainLabel(tone="muted", scale="small", wrap=True)
         self._attach = IconButton(
             self._theme, "attach:muted", tr("Attach files or images"), then=self.attach_requested
         )
         self._attach.setObjectName("attachButton")
         self._below = horizontal(
-            self._attach, self.documents, Stretch(), self._hint, self._send, self._stop, spacing=8
+            self._attach, self.documents, (self._pending, 1), self._send, self._stop, spacing=8
         )
         self._strip = AttachmentStrip(self._theme)
         self._column = vertical(
@@ -324,25 +330,6 @@ class Composer(QuestionCard):
         horizontal((words, 1), cancel, on=self._editing, margins=0)
         self._editing.hide()
         return self._editing
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._show_hint()
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.LayoutRequest:
-            # The choice beside the hint has changed its width.
-            self._show_hint()
-        return super().event(event)
-
-    def _show_hint(self) -> None:
-        # Measured: the words depend on the language, and their width on the text size.
-        others = list(laid_out(self._below))
-        widths = [w.sizeHint().width() for w in others if w is self._hint or w.isVisible()]
-        needed = sum(widths) + self._below.spacing() * len(others)
-        has_room = self._column.contentsRect().width() >= needed
-        if has_room == self._hint.isHidden():
-            self._hint.setVisible(has_room)
 
     def _connect(self) -> None:
         self._field.entered.connect(self._submit)
@@ -417,7 +404,7 @@ class Composer(QuestionCard):
     def cancel_delayed_send(self) -> None:
         """Keep a question that was waiting for attachments in the field."""
         self._sends_when_ready = False
-        self._hint.setText(_KEYS)
+        self._pending.clear()
 
     def show_refusal(self, error: AppError | None) -> None:
         """Show why the attachments can't be sent, and block sending; None when they can."""
@@ -435,7 +422,7 @@ class Composer(QuestionCard):
     def _submit(self) -> None:
         question = self._question(self.text.strip())
         self._sends_when_ready = self._is_pending and bool(question.text)
-        self._hint.setText(_PENDING if self._sends_when_ready else _KEYS)
+        self._pending.setText(_PENDING if self._sends_when_ready else "")
         is_blocked = self._is_busy or self._is_pending or self._refusal is not None
         if is_blocked or not question.text:
             return

@@ -247,7 +247,6 @@ class SourceCard(Card):
     names the same document.
     """
 
-    ask_requested = Signal(object)
     read_requested = Signal(object)
     open_requested = Signal(object)
 
@@ -280,9 +279,6 @@ class SourceCard(Card):
             is_markdown=is_markdown(source.path, source.url),
         )  # fmt: skip
         self._fold = TextButton(tr("Show more"), kind="quiet", then=self._on_fold_clicked)
-        self._ask = IconButton(
-            self._theme, "chat:muted", tr("Ask about the file of {n}", n=source.n)
-        )
         self._read = IconButton(
             self._theme, "eye:muted", tr("Read source {n}", n=source.n), then=self._on_read_clicked
         )
@@ -297,7 +293,7 @@ class SourceCard(Card):
         align = Qt.AlignmentFlag.AlignVCenter if self._follows else Qt.AlignmentFlag.AlignTop
         head.addWidget(number, 0, align)
         head.addLayout(self._build_words(), 1)
-        buttons = horizontal(self._copy, self._ask, self._read, self._open, spacing=0)
+        buttons = horizontal(self._copy, self._read, self._open, spacing=0)
         foot = horizontal(self._fold, Stretch())
         # Beside a title they would leave it a word or two.
         (head if self._follows else foot).addLayout(buttons)
@@ -312,7 +308,7 @@ class SourceCard(Card):
     def _show_buttons(self) -> None:
         # Only once they are in the card: a parentless visible widget is a window.
         self._fold.setVisible(self._passage.is_longer)
-        for button in (self._ask, self._open, self._read):
+        for button in (self._open, self._read):
             button.setVisible(self.source.is_in_library)
         if is_shared(self.source.document_id) and not self.source.url:
             self._open.hide()  # its file is on another computer
@@ -342,7 +338,6 @@ class SourceCard(Card):
         return words
 
     def _connect(self) -> None:
-        self._ask.clicked.connect(lambda: self.ask_requested.emit((self.source,)))
         self._passage.clicked.connect(self._on_read_clicked)
         self._open.clicked.connect(lambda: self.open_requested.emit(self.source))
 
@@ -582,7 +577,6 @@ class SourcesPanel(QWidget):
             widget.mark(self._places_in(widget))
             widget.warn(self._cautions.get(first.document_id, ""))
             self._last_document_id = first.document_id
-            widget.ask_requested.connect(self.ask_requested)
             widget.read_requested.connect(self.read_requested)
             widget.open_requested.connect(self.open_requested)
         if not follows:

@@ -23,20 +23,12 @@ from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_property, set_tip
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
-_NOT_MEASURED = tr(
-    "Not measured yet. When it is first used, about 17 short requests go to it, some 630 words in"
-    " all. If it runs nearby and doesn't state what it reads, filler words follow, some 60,000"
-    " tokens in all."
-)
+_NOT_MEASURED = tr("Not measured yet. It is measured when it is first used.")
 _RUNNING = tr("Measuring. This may take a few minutes; your questions take priority.")
 _COST = tr(
     "Measures the context size and features of the model with about 17 short requests, some 630"
     " words in all. Where its server doesn't state what it reads, filler words follow: one request"
     " of 16,384 tokens to a remote endpoint, some 60,000 tokens in all to one nearby."
-)
-_FORGET = tr(
-    "Forgets the limit that was learned from a refusal. The next question is sent with all of its"
-    " sources again."
 )
 
 
@@ -61,10 +53,7 @@ class ModelFindings(QWidget):
         self._label.setAccessibleName(tr("Capabilities of the model"))
         bridge.hear(ExaminationChanged, self._on_examination_changed)
         self.button = TextButton(tr("Measure"), then=self._on_clicked)
-        self.forget_button = TextButton(tr("Try more again"), then=self._on_forget_clicked)
-        self.forget_button.setAccessibleDescription(_FORGET)
-        set_tip(self.forget_button, _FORGET)
-        horizontal((self._label, 1), self.forget_button, self.button, on=self, margins=0, spacing=8)
+        horizontal((self._label, 1), self.button, on=self, margins=0, spacing=8)
         self._show_profile(ModelProfile())
 
     def show_endpoint(self, endpoint: EndpointSettings) -> None:
@@ -109,20 +98,7 @@ class ModelFindings(QWidget):
 
         self._bridge.run(self, lambda: self._chat.models.examine(endpoint, key), show, fail)
 
-    @Slot()
-    def _on_forget_clicked(self) -> None:
-        endpoint = self._endpoint
-        self.forget_button.setEnabled(False)
-
-        def show(profile: ModelProfile) -> None:
-            if endpoint == self._endpoint:
-                self._show_profile(profile)
-
-        self._bridge.run(self, lambda: self._chat.models.forget_limit(endpoint), show)
-
     def _show_profile(self, profile: ModelProfile) -> None:
-        self.forget_button.setVisible(profile.learned_limit is not None)
-        self.forget_button.setEnabled(True)
         findings = profile.findings()
         self._label.setText("\n".join(map(told, findings)) if findings else _NOT_MEASURED)
         self._label.set_tone("" if findings else "muted")
@@ -135,7 +111,6 @@ class ModelFindings(QWidget):
 
     def _show_running(self) -> None:
         self._job.cancel()
-        self.forget_button.hide()
         self._label.setText(_RUNNING)
         self._label.set_tone("muted")
         self._show_button(tr("Measuring…"), False)

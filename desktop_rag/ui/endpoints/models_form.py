@@ -1,16 +1,16 @@
 """The settings sections for endpoints and the helper model. Qt thread."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QSignalBlocker, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
+from desktop_rag.ui.endpoints.endpoint_details import ListedModelBox
 from desktop_rag.ui.endpoints.endpoint_form import EndpointForm
-from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import given_name
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note
 from desktop_rag.ui.widgets.layouts import vertical
@@ -29,32 +29,26 @@ class HelperForm(SettingsSection):
 
     def __init__(self, bridge: Bridge, chat: Chat) -> None:
         super().__init__(tr("Helper model"), _INTRO)
-        self._bridge = bridge
-        self._chat = chat
         self._helper = HelperSettings()
-        self._job = Job()
         self._endpoints = DropDown(self)
         self._endpoints.setAccessibleName(tr("Helper endpoint"))
-        self._model = DropDown(self)
-        self._name = QLineEdit(placeholderText=tr("Choose or enter a model"))
-        self._name.setAccessibleName(tr("Helper model"))
-        self._model.setLineEdit(self._name)
-        self._model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self._model.setMinimumContentsLength(20)
-        self._model.setAccessibleName(tr("Helper model"))
+        self._model = ListedModelBox(bridge, chat, self)
+        self._model.edit.setPlaceholderText(tr("Choose or enter a model"))
+        for part in (self._model, self._model.edit):
+            part.setAccessibleName(tr("Helper model"))
         self._note = note()
         helping = tr("helper, small model, background tasks, cheap model, fast model")
         self.add_row(tr("Endpoint"), self._endpoints, is_wide=True, words=helping)
         self._model_label = self.add_row(tr("Model"), self._model, is_wide=True, words=helping)
+        self.add_note(self._model.facts)
         self.add_note(self._note)
         self._endpoints.activated.connect(self._on_endpoint_chosen)
         self._model.activated.connect(self._on_model_edited)
-        self._name.editingFinished.connect(self._on_model_edited)
+        self._model.edit.editingFinished.connect(self._on_model_edited)
 
     def show_settings(self, settings: Settings) -> None:
         """Show the endpoints and the chosen helper model."""
         helper = settings.helper
-        is_other_address = helper.base_url != self._helper.base_url
         self._helper = helper
         with QSignalBlocker(self._endpoints):
             self._endpoints.clear()
@@ -62,8 +56,7 @@ class HelperForm(SettingsSection):
             for endpoint in settings.endpoints:
                 self._endpoints.addItem(given_name(endpoint.label), endpoint.base_url)
             self._endpoints.setCurrentIndex(max(0, self._endpoints.findData(helper.base_url)))
-        if is_other_address:
-            self._list_models()
+        self._model.set_address(helper.base_url)
         for widget in (self._model_label, self._model):
             widget.setVisible(bool(helper.base_url))
         self._model.setEditText(helper.model)
@@ -80,25 +73,11 @@ class HelperForm(SettingsSection):
 
     @Slot()
     def _on_model_edited(self) -> None:
-        self._apply(HelperSettings(self._helper.base_url, self._model.currentText().strip()))
+        self._apply(HelperSettings(self._helper.base_url, self._model.name))
 
     def _apply(self, helper: HelperSettings) -> None:
         if helper != self._helper:
             self.changed.emit(helper)
-
-    def _list_models(self) -> None:
-        self._job.cancel()
-        self._model.clear()
-        if base_url := self._helper.base_url:
-            self._job = self._bridge.run(
-                self, lambda: self._chat.models.offered(base_url), self._show_models
-            )
-
-    def _show_models(self, models: Sequence[str]) -> None:
-        self._model.clear()
-        self._model.addItems(list(models))
-        self._model.setCurrentIndex(-1)
-        self._model.setEditText(self._helper.model)
 
 
 _GAP_PX = 14

@@ -138,17 +138,6 @@ _WORDS = tr(
 )
 
 
-class AnswerWarning(Card):
-    """A sentence above an answer that needs care."""
-
-    def __init__(self, theme: Theme, words: str) -> None:
-        super().__init__(kind="notice", tone="warning")
-        self.words = PlainLabel(words, wrap=True)
-        icon = IconLabel(theme, "info:warning")
-        horizontal(icon, (self.words, 1), on=self, margins=(14, 8, 14, 8), spacing=10)
-        self.hide()
-
-
 # A longer name is elided before the buttons move to a line of their own.
 _MAX_BYLINE_PX = 260
 _OPINIONS = {
@@ -341,7 +330,10 @@ class AnswerItem(QWidget):
     def _build(self) -> None:
         self._thinking = CollapsibleThinking(self._theme)
         self._steps = CollapsibleSteps(self._theme)
-        self._own_knowledge = AnswerWarning(self._theme, _WORDS)
+        self._own_knowledge = Card(kind="notice", tone="warning")
+        self._own_words = PlainLabel(_WORDS, wrap=True)
+        icon, inside = IconLabel(self._theme, "info:warning"), (14, 8, 14, 8)
+        horizontal(icon, (self._own_words, 1), on=self._own_knowledge, margins=inside, spacing=10)
         self.body = AnswerBody(self._theme, self._drawer)
         self._query = CollapsibleQuery(self._theme, self._asked)
         self._unbacked = CollapsibleUnbacked(self._theme)
@@ -417,8 +409,8 @@ class AnswerItem(QWidget):
         self.body.show_text(message.text, message.sources, message.claims, is_live=turn.is_live)
         words = _WITHOUT if message.scope.is_without_documents else _WORDS
         # Setting the same words again would have the whole conversation laid out again.
-        if words != self._own_knowledge.words.text():
-            self._own_knowledge.words.setText(words)
+        if words != self._own_words.text():
+            self._own_words.setText(words)
         self._own_knowledge.setVisible(message.is_own_knowledge)
         self._query.show_queries(() if turn.is_live else message.sources, message.model)
         self._unbacked.show_sentences(message.notes.unbacked if message.notes else ())

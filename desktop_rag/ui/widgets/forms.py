@@ -102,14 +102,20 @@ class FormDialog(QDialog):
 _left_at = QUrl.fromLocalFile(QDir.homePath())
 
 
-def _file_dialog(parent: QWidget, title: str, name: str, start: str = "") -> QFileDialog:
+def _file_dialog(
+    parent: QWidget,
+    title: str,
+    name: str,
+    start: str = "",
+    mode: QFileDialog.FileMode = QFileDialog.FileMode.AnyFile,
+) -> QFileDialog:
     """A dialog in the folder `start`, else where the last one ended."""
 
     def leave() -> None:
         global _left_at  # noqa: PLW0603  one for all dialogs, as for a person
         _left_at = dialog.directoryUrl()
 
-    dialog = QFileDialog(parent, title, start)
+    dialog = QFileDialog(parent, title, start, fileMode=mode)
     if not start:
         dialog.setDirectoryUrl(_left_at)
     dialog.setObjectName(name)
@@ -127,8 +133,7 @@ def choose_file(
     filters: Sequence[str] = (),
 ) -> None:
     """Let the person choose a file that exists; `take` gets its path. `name` is for tests."""
-    dialog = _file_dialog(parent, title, name, start)
-    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+    dialog = _file_dialog(parent, title, name, start, QFileDialog.FileMode.ExistingFile)
     if filters:
         dialog.setNameFilters(filters)
     dialog.fileSelected.connect(take)
@@ -139,8 +144,7 @@ def choose_files(
     parent: QWidget, title: str, take: Callable[[list[str]], object], *, name: str = ""
 ) -> None:
     """Let the person choose files that exist; `take` gets their paths."""
-    dialog = _file_dialog(parent, title, name)
-    dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+    dialog = _file_dialog(parent, title, name, "", QFileDialog.FileMode.ExistingFiles)
     dialog.filesSelected.connect(take)
     open_once(dialog)
 
@@ -149,8 +153,7 @@ def choose_folder(
     parent: QWidget, title: str, take: Callable[[str], object], *, name: str = "", start: str = ""
 ) -> None:
     """Let the person choose a folder, as `choose_file`."""
-    dialog = _file_dialog(parent, title, name, start)
-    dialog.setFileMode(QFileDialog.FileMode.Directory)
+    dialog = _file_dialog(parent, title, name, start, QFileDialog.FileMode.Directory)
     dialog.setOption(QFileDialog.Option.ShowDirsOnly)
     dialog.fileSelected.connect(take)
     open_once(dialog)

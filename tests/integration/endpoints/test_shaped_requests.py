@@ -243,9 +243,6 @@ def test_what_was_learned_from_a_refusal_ends(server: ChatServer, book: ProfileB
         limit = LearnedLimit(900, time.time() - age_s, is_stated)
         book.learn(server.base_url, "test-model", learned_limit=limit)
         assert client.context_tokens == tokens
-    book.learn(server.base_url, "test-model", learned_limit=LearnedLimit(900, time.time(), True))
-    book.forget_limit(server.base_url, "test-model")
-    assert client.context_tokens == 8192
 
 
 def test_a_longer_request_that_is_answered_disproves_the_limit(

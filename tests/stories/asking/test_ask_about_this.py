@@ -79,10 +79,6 @@ def test_a_source_and_a_document_are_asked_about_in_the_same_chat(library: Perso
     library.asks(QUESTION)
     library.sees("lit at dusk")
     library.waits_until(lambda: not library.window.chat_page.is_answering)
-    library.clicks("Ask about the file of 1")
-    library.waits_until(lambda: len(scope(library).items) == 1)
-    assert len(library.rows("Chats")) == 1
-    library.clicks("Ask about all documents instead")
     library.clicks("Ask about these files only")
     library.waits_until(lambda: scope(library).is_limited)
     library.clicks("Read source 1")

@@ -256,12 +256,7 @@ class WaysDialog(QDialog):
             self._programs.setText(f"{self._server.name}: {one_line(self._server.models[0])}")
             self._program.setText(tr("Use it"))
         else:
-            keepers = {m.program for m in self._offer.others if m.program} if self._offer else ()
-            files = tr(
-                "Model files of {programs} can be used without it: “All models…” above.",
-                programs=", ".join(sorted(keepers)),
-            )
-            self._programs.setText(f"{_PROGRAMS} {_NO_PROGRAM} {files if keepers else ''}".strip())
+            self._programs.setText(f"{_PROGRAMS} {_NO_PROGRAM}")
 
     def _run(self, use: Callable[[], LocalModel]) -> None:
         """Use a model on a worker thread, and say so."""

@@ -287,10 +287,6 @@ class ProfileBook:
                 self.put(base_url, model, learned)
         return learned
 
-    def forget_limit(self, base_url: str, model: str) -> ModelProfile:
-        """Remove what was learned from a refusal, so that longer requests are tried again."""
-        return self.learn(base_url, model, learned_limit=None)
-
     def put(self, base_url: str, model: str, profile: ModelProfile) -> None:
         """Replace the profile."""
         with self._lock:

@@ -32,14 +32,12 @@ def test_what_is_known_survives_a_restart(path: Path) -> None:
     assert again.get("http://localhost:2/v1", "small") == ModelProfile()
 
 
-def test_a_limit_that_was_learned_survives_a_restart_and_can_be_forgotten(path: Path) -> None:
+def test_a_limit_that_was_learned_survives_a_restart(path: Path) -> None:
     limit = LearnedLimit(900, 5.0, is_stated=True)
     ProfileBook(path).put(URL, "small", replace(KNOWN, learned_limit=limit))
     again = ProfileBook(path)
     assert again.get(URL, "small").learned_limit == limit
     assert any("900 tokens" in sentence for sentence in again.get(URL, "small").findings())
-    assert again.forget_limit(URL, "small") == KNOWN
-    assert ProfileBook(path).get(URL, "small") == KNOWN
 
 
 def test_what_an_earlier_version_learned_from_a_refusal_is_no_measurement() -> None:
