@@ -30,7 +30,6 @@ class Kind(StrEnum):
     ENTRY = "entry"
     TERM = "term"
     TITLED = "titled"
-    DATED = "dated"
     ROW = "row"
     TASK = "task"
     ITEM = "item"
@@ -89,9 +88,6 @@ _INLINE = re.compile(
     r"[ \t]+(?P<value>[^;()|\n]*)"
 )
 _CHECKED = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+\[(?P<mark>[ xX✓✔-])\]")
-_PAIR = re.compile(r"(?m)^[ \t]*\|[ \t]*(?P<name>[^|\n]{1,40}?)[ \t]*\|(?P<value>[^|\n]*)\|[ \t]*$")
-_FIELD_RULE = re.compile(r"[\s:-]*")
-_BELOW = re.compile(r"\n(?P<items>(?:[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+[^\n]*(?:\n|\Z))+)")
 _MARKS = re.compile(
     r"^(?:\s*(?:>|#{1,6}(?=\s)|[-*+•](?=\s)|\d{1,4}[.)](?=\s)|\[[ xX✓✔-]\](?=\s)))+\s*"
 )
@@ -137,7 +133,7 @@ def fields_of(
         cells = text.strip().strip("|").split("|")
         named = zip(header, map(plain_line, cells), strict=False)
         return {**found, **{name.casefold(): value for name, value in named if name and value}}
-    said = [*_written(text), *_pairs(text), *_titled(text, parts)]
+    said = [*_written(text), *_titled(text, parts)]
     times = Counter(name for name, _ in said)
     found |= {name: value[:_LONGEST_VALUE] for name, value in said}
     if checked := _CHECKED.match(text):
@@ -151,22 +147,11 @@ def _written(text: str) -> list[tuple[str, str]]:
         written = match["value"]
         more = _INLINE.search(written)
         value = plain_line(written[: more.start()].rstrip(" ;(|") if more else written)
-        if not value and (below := _BELOW.match(text, match.end())):
-            value = ", ".join(map(plain_line, below["items"].splitlines()))
         found.append((match["name"].casefold().strip(), value))
     inline = (
         (m["name"].casefold().strip(), plain_line(m["value"])) for m in _INLINE.finditer(text)
     )
     return [*found, *inline]
-
-
-def _pairs(text: str) -> list[tuple[str, str]]:
-    """The rows of tables with two columns, a name and a value."""
-    return [
-        (plain_line(m["name"]).casefold(), plain_line(m["value"]))
-        for m in _PAIR.finditer(text)
-        if not _FIELD_RULE.fullmatch(m["name"])
-    ]
 
 
 def _titled(text: str, parts: Sequence[tuple[Heading, int]]) -> list[tuple[str, str]]:
@@ -193,14 +178,11 @@ _ITEM = re.compile(
     r"(?m)^(?P<indent>[ \t]*)(?:(?P<bullet>[-*+•])|\d{1,4}[.)])[ \t]+"
     r"(?P<box>\[[ xX✓✔-]\][ \t]+)?(?P<body>\S[^\n]*)$"
 )
-_DATE = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}"
-_DATED = re.compile(rf"(?m)^(?:\*\*|__|\[)?(?:{_DATE})[^\n]*$")
 _TITLED = re.compile(
     r"(?m)^(?:\*\*|__)(?P<title>[^*_\n]{1,120}?)(?:\*\*|__)(?=[ \t]*$|[ \t]*[-–—.(]|[ \t]+\S)"
 )
 _TERM = re.compile(r"(?m)^(?P<title>[^\s:|>#*+-][^\n]{0,120})\n\n?:[ \t]+\S")
 _CALL_OUT = re.compile(r"(?m)^>[ \t]*\[!\w+\][+-]?[ \t]+(?P<title>\S[^\n]*)$")
-_SUMMARY = re.compile(r"(?s)<summary>(?P<title>.{1,200}?)</summary>")
 _TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _CELLS = re.compile(r"(?<!\\)\|")
 _LEAST = 2
@@ -245,8 +227,6 @@ def spans_of(
         Spans(Kind.TERM, tuple(_led(shown, _TERM, ends))),
         Spans(Kind.TITLED, tuple(_led(shown, _TITLED, ends))),
         Spans(Kind.TITLED, tuple(_led(shown, _CALL_OUT, ends))),
-        Spans(Kind.TITLED, tuple(_led(shown, _SUMMARY, ends))),
-        Spans(Kind.DATED, tuple(_led(shown, _DATED, ends))),
         *_rows(shown, tables),
         *_items(shown, ends),
     ]
@@ -295,9 +275,8 @@ def _entries(text: str, ends: Sequence[int]) -> Iterator[Spans]:
 
 
 def _led(text: str, pattern: re.Pattern[str], ends: Sequence[int]) -> Iterator[Span]:
-    """Records that each begin with a match, its title or its line."""
-    named = "title" in pattern.groupindex
-    begun = [(m.start(), plain_line(m["title"] if named else m[0])) for m in pattern.finditer(text)]
+    """Records that each begin with a match, which has their title."""
+    begun = [(m.start(), plain_line(m["title"])) for m in pattern.finditer(text)]
     yield from _ended(begun, ends, len(text))
 
 
@@ -386,7 +365,7 @@ _SHARED = 0.6
 _MOST_SHARED = 3
 # The parts of records have the same titles again and again, records do not.
 _LEAST_DISTINCT = 0.7
-_LEAST_DISTINCT_OF = {Kind.TASK: 0.3, Kind.DATED: 0.3, Kind.ROW: 0.5}
+_LEAST_DISTINCT_OF = {Kind.TASK: 0.3, Kind.ROW: 0.5}
 # Up to so many files may have a title in common by chance.
 _FEW_FILES = 2
 _REPEATED = 0.3
