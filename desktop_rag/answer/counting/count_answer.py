@@ -116,7 +116,7 @@ def _chosen(
         return None
     named = [(s, n) for s in structures for n in [_named(words, s, around)] if n]
     best = max((n for _, found in named for n in found.values()), default=0)
-    if best >= AROUND or (best and not named[1:]):
+    if best:
         able = [s for s, found in named if max(found.values()) == best]
         structure = main_structure(able) or max(
             able, key=lambda s: (s.uniformity >= _UNIFORM, len(s.records))
@@ -204,10 +204,7 @@ def main_structure(structures: Sequence[FoundStructure]) -> FoundStructure | Non
     if uniform:
         return reduce(lambda s, t: t if _is_as_uniform(s, t) else s, uniform)
     free = [s for s in structures if s.coverage >= _COVERING]
-    tasks = [s for s in free if s.kind is Kind.TASK]
-    if tasks or not free:
-        return tasks[0] if tasks else None
-    return reduce(lambda s, t: t if _is_divided(s, t) else s, free)
+    return next((s for s in free if s.kind is Kind.TASK), next(iter(free), None))
 
 
 def _is_as_uniform(outer: FoundStructure, inner: FoundStructure) -> bool:
@@ -215,11 +212,6 @@ def _is_as_uniform(outer: FoundStructure, inner: FoundStructure) -> bool:
     outer_worth = outer.uniformity * outer.coverage
     is_as_good = inner.uniformity * inner.coverage >= outer_worth - _AS_GOOD
     return len(inner.records) > len(outer.records) and is_as_good
-
-
-def _is_divided(outer: FoundStructure, inner: FoundStructure) -> bool:
-    """True for few parts with many records each: those parts only divide them."""
-    return len(inner.records) >= len(outer.records) ** 2
 
 
 def _without_odd(structure: FoundStructure) -> tuple[tuple[Record, ...], tuple[str, ...]]:

@@ -503,18 +503,13 @@ def _parts(
 
 
 # How surely a word names records: by what stands right above them or in most of their titles, by
-# what holds all of them, by the text before the first of them.
-DIRECT, AROUND, BEFORE = 3, 2, 1
+# what holds all of them.
+DIRECT, AROUND = 3, 2
 _MOST = 0.6
 _LEAST_LETTERS = 4
 _ALIKE = 0.7
 _FIRST = 3
 _LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pl", "pt")
-_TYPES = (
-    *("type", "kind", "category", "class", "layout", "tags", "tag"),
-    *("typ", "art", "kategorie", "tipo", "catégorie", "categoría", "categoria"),
-)
-_LONGEST_BEFORE = 600
 _FOLDERS_ABOVE = 3
 _FIRST_WORDS = 4
 
@@ -563,14 +558,10 @@ def _spaced(label: str) -> str:
 def strength(word: str, structure: FoundStructure, around: Sequence[str]) -> int:
     """How surely a word names the records; 0 when it doesn't. `around` are names of the set."""
     records = structure.records
-    direct = [*structure.labels, *_types(records), *_tags(structure)]
-    if structure.kind is not Kind.FILE:
-        direct += _common_words(records)
-    if names_any(word, direct) or near(word, records):
+    common = [] if structure.kind is Kind.FILE else _common_words(records)
+    if names_any(word, [*structure.labels, *common]) or near(word, records):
         return DIRECT
-    if names_any(word, [*around, *_folders(records), *_homes(structure)]):
-        return AROUND
-    return BEFORE if names_any(word, _before(records)) else 0
+    return AROUND if names_any(word, [*around, *_folders(records), *_homes(structure)]) else 0
 
 
 def near(word: str, records: Sequence[Record]) -> tuple[Record, ...]:
@@ -583,20 +574,6 @@ def _common_words(records: Sequence[Record]) -> list[str]:
     """The words that most titles have: "Recipe 12"."""
     counts = Counter(w for r in records for w in set(plain_words(_spaced(r.title))[:_FIRST_WORDS]))
     return [word for word in _frequent(counts, len(records)) if word.isalpha()]
-
-
-def _types(records: Sequence[Record]) -> list[str]:
-    """What most records say they are."""
-    values = Counter(r.fields[n].casefold() for r in records for n in _TYPES if r.fields.get(n))
-    return _frequent(values, len(records))
-
-
-def _tags(structure: FoundStructure) -> list[str]:
-    """The tags that most of the files have, which are those of files only."""
-    if structure.kind is not Kind.FILE:
-        return []
-    tags = Counter(tag for r in structure.records for tag in set(r.source.document.all_tags))
-    return _frequent(tags, len(structure.records))
 
 
 def _frequent(counts: Counter[str], total: int) -> list[str]:
@@ -620,11 +597,3 @@ def _homes(structure: FoundStructure) -> list[str]:
         return [*_frequent(words, len(stems)), *_common_words(structure.records)]
     titles = [h.title for d in documents.values() for h in d.headings[:1]]
     return [*stems, *(d.name for d in documents.values()), *titles]
-
-
-def _before(records: Sequence[Record]) -> list[str]:
-    """The text before the first record of each document."""
-    firsts: dict[str, Record] = {}
-    for record in records:
-        firsts.setdefault(record.source.document.document_id, record)
-    return [r.source.text[: r.start][-_LONGEST_BEFORE:] for r in firsts.values()]
