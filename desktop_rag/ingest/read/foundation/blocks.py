@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise, zip_longest
+from typing import NamedTuple
 
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.addresses import without_addresses
@@ -165,6 +166,8 @@ def counted(count: int, style: str) -> str:
             return roman if style == "lowerRoman" else roman.upper()
         case "decimalZero":
             return f"{count:02}"
+        case "none":
+            return ""
         case _:
             return str(count)
 
@@ -173,37 +176,54 @@ _PLACEHOLDER = re.compile(r"%(\d)")
 _BULLET = "-"
 
 
+class ListLevel(NamedTuple):
+    """A level of a numbering: its style as in `counted`, its text as in `%1.%2.`, the first number,
+    how many of the levels above make it begin anew, and whether it shows each as a plain number.
+    """
+
+    style: str = "decimal"
+    text: str = ""
+    first: int = 1
+    restarted_by: int = 9
+    is_legal: bool = False
+
+
 class Numbering:
     """Counts list items and numbered headings the way Word does.
 
-    `levels` holds, by the id of a numbering and the level from 0, its style as in `counted`, its
-    text as in `%1.%2.` and the first number; `counted_as` names numberings that count as one.
+    `levels` are by the id of a numbering and the level from 0; `counted_as` names numberings that
+    count as one.
     """
 
     def __init__(self) -> None:
-        self.levels: dict[tuple[str, int], tuple[str, str, int]] = {}
+        self.levels: dict[tuple[str, int], ListLevel] = {}
         self.counted_as: dict[str, str] = {}
         self._counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
 
     def next_label(self, number: str, level: int) -> str:
         """The label of the next paragraph of this numbering: `2.1.`, `b)` or `-`."""
-        style, text, start = self.levels.get((number, level), ("bullet", "", 1))
+        own = self.levels.get((number, level), ListLevel("bullet"))
         counts = self._counts[self.counted_as.get(number, number)]
         # A level that was left out counts as begun.
         for above in range(level):
-            counts.setdefault(above, self.levels.get((number, above), ("", "", 1))[2])
-        counts[level] = counts.get(level, start - 1) + 1
-        for deeper in [other for other in counts if other > level]:
+            counts.setdefault(above, self._level(number, above).first)
+        counts[level] = counts.get(level, own.first - 1) + 1
+        for deeper in [
+            n for n in counts if level < n and level < self._level(number, n).restarted_by
+        ]:
             del counts[deeper]
-        if style in {"bullet", "none"} or not text:
-            return _BULLET if style == "bullet" else ""
+        if own.style == "bullet":
+            return _BULLET
 
         def shown(match: re.Match[str]) -> str:
             place = int(match[1]) - 1
-            other_style, *_ = self.levels.get((number, place), ("decimal", "", 1))
-            return counted(counts.get(place, 1), other_style)
+            style = self._level(number, place).style
+            return counted(counts.get(place, 1), "decimal" if own.is_legal else style)
 
-        return _PLACEHOLDER.sub(shown, text).strip()
+        return _PLACEHOLDER.sub(shown, own.text).strip()
+
+    def _level(self, number: str, level: int) -> ListLevel:
+        return self.levels.get((number, level), ListLevel())
 
 
 _INDENT = "  "

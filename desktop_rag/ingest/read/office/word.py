@@ -11,7 +11,13 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 
 from desktop_rag.ingest.read.foundation.addresses import address_of_field, behind
-from desktop_rag.ingest.read.foundation.blocks import BlockWriter, Numbering, is_for_layout, merged
+from desktop_rag.ingest.read.foundation.blocks import (
+    BlockWriter,
+    ListLevel,
+    Numbering,
+    is_for_layout,
+    merged,
+)
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.formulas import office_math
@@ -139,15 +145,17 @@ def _numbering(root: Element | None) -> Numbering:
             if start and key in numbering.levels:
                 numbering.counted_as[number] = number
                 first = int(start) if start.isdecimal() else 1
-                numbering.levels[key] = (*numbering.levels[key][:2], first)
+                numbering.levels[key] = numbering.levels[key]._replace(first=first)
     return numbering
 
 
 def _add_level(numbering: Numbering, number: str, level: Element) -> None:
-    numbering.levels[number, whole_number(level, "ilvl", 0)] = (
+    numbering.levels[number, whole_number(level, "ilvl", 0)] = ListLevel(
         attribute(child(level, "numFmt")) or "decimal",
         attribute(child(level, "lvlText")),
-        whole_number(child(level, "start"), "val", 1),
+        whole_number(child(level, "start"), "val", 0),
+        whole_number(child(level, "lvlRestart"), "val", _MAX_LIST_LEVEL + 1),
+        child(level, "isLgl") is not None,
     )
 
 

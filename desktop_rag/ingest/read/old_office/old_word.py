@@ -9,7 +9,12 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 
 from desktop_rag.ingest.read.foundation.addresses import address_of_field, behind
-from desktop_rag.ingest.read.foundation.blocks import BlockWriter, Numbering, is_for_layout
+from desktop_rag.ingest.read.foundation.blocks import (
+    BlockWriter,
+    ListLevel,
+    Numbering,
+    is_for_layout,
+)
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.looks import PLAIN, Look, in_looks
@@ -438,7 +443,7 @@ def _count_lists(numbering: Numbering, table: bytes, place: int, size: int, uses
     """Add the lists of a document, which begin at this place; `uses` says which numbering is of
     which list.
     """
-    levels: dict[tuple[int, int], tuple[str, str, int]] = {}
+    levels: dict[tuple[int, int], ListLevel] = {}
     [lists] = struct.unpack_from("<H", table, place)
     # Behind the lists stand their levels.
     position = place + size
@@ -461,22 +466,25 @@ def _count_lists(numbering: Numbering, table: bytes, place: int, size: int, uses
             if flags & _OWN_FORM:
                 numbering.levels[key], position = _list_level(uses, position)
             elif flags & _OWN_START and key in numbering.levels:
-                numbering.levels[key] = (*numbering.levels[key][:2], start)
+                numbering.levels[key] = numbering.levels[key]._replace(first=start)
             numbering.counted_as[name] = name
 
 
 _OWN_START, _OWN_FORM = 0x10, 0x20
+_LEGAL, _RESTARTS_SELDOM = 0x04, 0x08
 
 
-def _list_level(data: bytes, position: int) -> tuple[tuple[str, str, int], int]:
-    """A level as `Numbering` has it, and the place behind it."""
-    start, kind = struct.unpack_from("<iB", data, position)
+def _list_level(data: bytes, position: int) -> tuple[ListLevel, int]:
+    """A level, and the place behind it."""
+    start, kind, flags = struct.unpack_from("<iBB", data, position)
     at = position + _LEVEL_BYTES + data[position + 24] + data[position + 25]
     [chars] = struct.unpack_from("<H", data, at)
     end = at + 2 + 2 * chars
     text = data[at + 2 : end].decode("utf-16-le", "replace")
     shown = "".join(f"%{ord(sign) + 1}" if ord(sign) < _MAX_LEVELS else sign for sign in text)
-    return (_KINDS.get(kind, "decimal"), shown, start), end
+    restarted_by = data[position + 26] if flags & _RESTARTS_SELDOM else _MAX_LEVELS
+    is_legal = bool(flags & _LEGAL)
+    return ListLevel(_KINDS.get(kind, "decimal"), shown, start, restarted_by, is_legal), end
 
 
 def _runs(stream: bytes, table: bytes, width: int) -> Iterator[tuple[int, int, bytes]]:

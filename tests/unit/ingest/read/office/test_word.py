@@ -18,7 +18,8 @@ STYLES = """
 NUMBERING = """
 <w:abstractNum w:abstractNumId="7">
  <w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="decimal"/><w:lvlText w:val="%1."/></w:lvl>
- <w:lvl w:ilvl="1"><w:numFmt w:val="lowerLetter"/><w:lvlText w:val="%1.%2)"/></w:lvl>
+ <w:lvl w:ilvl="1"><w:start w:val="1"/><w:numFmt w:val="lowerLetter"/>
+  <w:lvlText w:val="%1.%2)"/></w:lvl>
 </w:abstractNum>
 <w:abstractNum w:abstractNumId="8">
  <w:lvl w:ilvl="0"><w:numFmt w:val="bullet"/></w:lvl></w:abstractNum>
@@ -253,7 +254,8 @@ def test_descriptions_of_pictures_in_old_drawings_are_read() -> None:
 
 
 def test_numbers_of_cells_and_of_empty_paragraphs_are_counted() -> None:
-    level = '<w:lvl w:ilvl="0"><w:numFmt w:val="decimal"/><w:lvlText w:val="%1."/></w:lvl>'
+    form = '<w:start w:val="1"/><w:numFmt w:val="decimal"/><w:lvlText w:val="%1."/>'
+    level = f'<w:lvl w:ilvl="0">{form}</w:lvl>'
     numbering = (
         f'<w:abstractNum w:abstractNumId="0">{level}</w:abstractNum>'
         '<w:num w:numId="5"><w:abstractNumId w:val="0"/></w:num>'
@@ -268,3 +270,22 @@ def test_numbers_of_cells_and_of_empty_paragraphs_are_counted() -> None:
     body = f"<w:tbl>{rows}</w:tbl>{empty}{deleted}{paragraph('Spares', properties=numbered)}"
     text = parse("a.docx", make_docx(body, {"numbering": numbering})).text
     assert text == "1. | Pump\n2. | Valve\n\n4. Spares"
+
+
+def test_levels_may_show_plain_numbers_begin_at_zero_and_restart_seldom() -> None:
+    levels = (
+        '<w:lvl w:ilvl="0"><w:numFmt w:val="upperRoman"/><w:lvlText w:val="%1."/></w:lvl>'
+        '<w:lvl w:ilvl="1"><w:start w:val="1"/><w:lvlRestart w:val="0"/><w:isLgl/>'
+        '<w:numFmt w:val="lowerLetter"/><w:lvlText w:val="%1.%2)"/></w:lvl>'
+        '<w:lvl w:ilvl="2"><w:numFmt w:val="none"/><w:lvlText w:val="§%3"/></w:lvl>'
+    )
+    numbering = (
+        f'<w:abstractNum w:abstractNumId="0">{levels}</w:abstractNum>'
+        '<w:num w:numId="5"><w:abstractNumId w:val="0"/></w:num>'
+    )
+    body = "".join(
+        paragraph(text, properties=f'<w:numPr><w:ilvl w:val="{n}"/><w:numId w:val="5"/></w:numPr>')
+        for n, text in ((0, "a"), (1, "b"), (0, "c"), (1, "d"), (2, "e"))
+    )
+    shown = parse("a.docx", make_docx(body, {"numbering": numbering})).text.split("\n")
+    assert [line.strip() for line in shown] == ["0. a", "0.1) b", "I. c", "1.2) d", "§ e"]
