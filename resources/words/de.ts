@@ -9646,6 +9646,10 @@ Was kostet der Eintritt?</translation>
         <translation>Hängen Sie # und den Namen an. Zum Beispiel http://localhost:11434/v1#nomic-embed-text.</translation>
     </message>
     <message>
+        <source>Add a folder first.</source>
+        <translation>Fügen Sie zuerst einen Ordner hinzu.</translation>
+    </message>
+    <message>
         <source>Add credit at {host}, or choose another endpoint in Settings.</source>
         <translation>Laden Sie Ihr Guthaben bei {host} auf, oder wählen Sie in den Einstellungen einen anderen Endpunkt.</translation>
     </message>
@@ -12432,6 +12436,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>There is no scheduled question “{name}”.</source>
         <translation>Eine geplante Frage „{name}“ gibt es nicht.</translation>
+    </message>
+    <message>
+        <source>There is no searchable document to ask about.</source>
+        <translation>Es gibt kein durchsuchbares Dokument, nach dem gefragt werden kann.</translation>
     </message>
     <message>
         <source>There is no set of questions “{name}”.</source>

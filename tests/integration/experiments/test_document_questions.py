@@ -6,8 +6,13 @@ from threading import Event
 import pytest
 
 from desktop_rag import app
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.evaluation.experiments.document_questions import PROPOSED, proposals
+from desktop_rag.features.evaluation.experiments.document_questions import (
+    PROPOSED,
+    made_questions,
+    proposals,
+)
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
@@ -40,3 +45,13 @@ def test_only_answerable_questions_are_proposed(services: app.Services, tmp_path
 def test_without_a_model_nothing_is_proposed(services: app.Services, tmp_path: Path) -> None:
     index_texts(services, tmp_path / "docs", {"lamp.md": LAMP})
     assert list(proposals(services.library, services.chat, 4, Event())) == []
+
+
+def test_without_a_searchable_document_there_is_nothing_to_ask(services: app.Services) -> None:
+    for uses_model in (False, True):
+        with pytest.raises(AppError, match="no searchable document"):
+            list(
+                made_questions(
+                    services.library, services.chat, 4, Event(), [], uses_model=uses_model
+                )
+            )

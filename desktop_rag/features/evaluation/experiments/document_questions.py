@@ -70,12 +70,14 @@ def made_questions(
 ) -> Iterator[SetQuestion]:
     """Up to `count` questions about these documents: of the helper model if it is used and there.
 
-    AppError when its endpoint fails.
+    AppError when none of them is searchable, or its endpoint fails.
     """
     searchable = [d for d in among if d.state is DocumentState.SEARCHABLE and not d.part]
+    if not searchable:
+        raise AppError("There is no searchable document to ask about.", "Add a folder first.")
     if uses_model and AnswerGrader(chat).model_name:
         yield from proposals(library, chat, count, cancel, searchable)
-    elif searchable:
+    else:
         yield from text_questions(library, searchable, count, random.Random())
 
 
