@@ -117,6 +117,10 @@ def test_settings_are_listed_and_changed(admin: httpx2.Client, server: Server) -
     wrong = admin.patch("settings/retrieval.room", json={"value": "huge"})
     assert (wrong.status_code, "one of fast, balanced, thorough" in wrong.text) == (400, True)
     assert admin.patch("settings/no.such", json={"value": 1}).status_code == 400
+    # The server would wait for its own end.
+    for key in ("server.port", "server.is_on", "server.filters"):
+        assert admin.patch(f"settings/{key}", json={"value": "1"}).status_code == 400
+    assert admin.get("settings").status_code == 200
 
 
 @pytest.mark.slow

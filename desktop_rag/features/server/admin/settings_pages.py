@@ -3,15 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
+from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.admin import page_parts as parts
 from desktop_rag.features.server.admin.page_parts import Answer, Moved, Shown, Visit, page
-from desktop_rag.features.server.filters.filter_chain import own_filters
 from desktop_rag.features.server.html_writer import Child, Html, joined, tag
-from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.serving import NEEDS_RESTART
+from desktop_rag.features.server.rest.assistant_calls import OF_SOCKET, SettingCalls, SettingChange
 from desktop_rag.kept_endpoints import address_of
 from desktop_rag.models.endpoints.providers import programs, services
-from desktop_rag.settings_changes import settings_listed, with_setting
+from desktop_rag.settings_changes import settings_listed
 
 _PATH = "/admin/endpoints"
 _KEY = "Kept in the keyring and shown to nobody; left empty, the one that is known stays."
@@ -95,9 +94,8 @@ class EndpointAdmin(parts.AdminPages):
 
 
 _SETTINGS = "/admin/settings"
-# The open socket, or the window alone, belongs to the others.
+# The others are of the window alone.
 _SECTIONS = ("server", "index", "retrieval", "answers", "preferences", "helper", "transcription")
-_NOT_HERE = {f"server.{name}" for name in (*NEEDS_RESTART, "is_on")}
 _COMMAND_LINE = (
     "What `desktop-rag serve` was started with goes before what is stored here. Lists are written"
     " with commas."
@@ -115,7 +113,8 @@ class SettingsAdmin(parts.AdminPages):
             (tag("strong", row["name"]), tag("code", row["key"]),
              joined(self._field(visit, row), tag("small", row["about"]),
                     tag("small", "From the next start on.") if row["waits_for_start"] else None))
-            for row in settings_listed(settings, visit.asked("words")) if _is_here(row["key"])
+            for row in settings_listed(settings, visit.asked("words"))
+            if row["key"].partition(".")[0] in _SECTIONS and row["key"] not in OF_SOCKET
         ]  # fmt: skip
         sought = parts.filters(visit, parts.form_field("Words", "words", visit.asked("words")))
         listed = parts.table(("Setting", "Key", "Value"), rows, empty="No setting has these words.")
@@ -135,15 +134,7 @@ class SettingsAdmin(parts.AdminPages):
 
     @page(_SETTINGS, "POST")
     def _save(self, visit: Visit) -> Moved:
-        key, value = visit.sent("key"), visit.sent("value")
-        if not _is_here(key):
-            raise Refusal(404, "There is no such setting.")
-        endpoints = self._serving.endpoints
-        # One that can't be used would end the server.
-        own_filters(with_setting(endpoints.models.settings, key, value).server.filters)
-        endpoints.changes.change(lambda now: with_setting(now, key, value))
-        return Moved(_SETTINGS, f"{key} is “{value}”.")
-
-
-def _is_here(key: str) -> bool:
-    return key.partition(".")[0] in _SECTIONS and key not in _NOT_HERE
+        key, change = visit.sent("key"), SettingChange(value=visit.sent("value"))
+        calls = SettingCalls(self._serving.endpoints)
+        calls.change_setting(Caller(visit.session.token), key, change)
+        return Moved(_SETTINGS, f"{key} is “{change.value}”.")

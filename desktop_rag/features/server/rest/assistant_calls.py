@@ -13,6 +13,7 @@ from desktop_rag.core.assistant import LONGEST_INSTRUCTIONS, LONGEST_NAME, Assis
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.records import LONGEST_LABEL
 from desktop_rag.features.server.access.callers import Caller
+from desktop_rag.features.server.filters.filter_chain import own_filters
 from desktop_rag.features.server.operations import (
     ADMIN,
     Answered,
@@ -24,6 +25,7 @@ from desktop_rag.features.server.operations import (
 )
 from desktop_rag.features.server.readable_library import Calls, need_every_collection
 from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.features.server.serving import NEEDS_RESTART
 from desktop_rag.kept_endpoints import KeptEndpoints, address_of
 from desktop_rag.settings_changes import settings_listed, with_setting
 
@@ -293,6 +295,9 @@ class SettingList(Answered):
     settings: list[AsVerb]
 
 
+OF_SOCKET = frozenset(f"server.{name}" for name in (*NEEDS_RESTART, "is_on"))
+
+
 class SettingCalls:
     """Lists and changes the settings by their keys. AppError for a wrong key or value."""
 
@@ -310,6 +315,12 @@ class SettingCalls:
     def change_setting(self, caller: Caller, key: Name, body: SettingChange) -> AsVerb:
         """Change a setting; it is used at once, if its row says nothing else."""
         need_every_collection(caller)
+        if key in OF_SOCKET:
+            # The server would end, and wait for this request to do so.
+            said = f"“{key}” is changed where the server is started."
+            raise Refusal(400, said, param="key", code="needs_restart")
+        # One that can't be used would end it too.
+        own_filters(with_setting(self._endpoints.models.settings, key, body.value).server.filters)
         changed = self._endpoints.changes.change(lambda now: with_setting(now, key, body.value))
         [row] = (row for row in settings_listed(changed) if row["key"] == key)
         return AsVerb(**row)
