@@ -1,9 +1,10 @@
 """Parses files of flows into syntax trees, or says where and what is wrong. Any thread."""
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import NoReturn, cast
+from typing import Any, NoReturn, cast
 
 from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from lark.indenter import DedentError, PythonIndenter
@@ -13,6 +14,7 @@ from desktop_rag.features.rails.language import flow_syntax as syntax
 from desktop_rag.features.rails.language.expression_values import Expression, given_text, unquoted
 from desktop_rag.features.rails.language.flow_syntax import FlowFile, FlowSyntaxError, Place
 
+_LANGUAGE = resources_dir() / "rails" / "language"
 DEFAULT_PRIORITY = 1.0
 # The name of the action that fills in `$variable = ...`.
 GENERATE_VALUE = "generate_value"
@@ -20,19 +22,6 @@ Node = Tree[Token]
 _TREE_WORDS = {"stop", "return", "break", "continue", "goto", "label"}
 _SILENT = {"pass", "comment", "priority", "meta"}
 _PARAMETERS = re.compile(r"(?:\s+\$\w+)+$")
-# Names of events and of their fields as configurations for NeMo Guardrails write them.
-_EVENT_NAMES = {
-    "UtteranceUserActionFinished": "user_said",
-    "UserMessage": "user_said",
-    "UserIntent": "user_intent",
-    "BotIntent": "bot_intent",
-    "StartUtteranceBotAction": "bot_said",
-    "StartInternalSystemAction": "start_action",
-    "InternalSystemActionFinished": "action_finished",
-    "ContextUpdate": "context_update",
-    "Listen": "listen",
-}
-_FIELD_NAMES = {"final_transcript": "content", "text": "content", "script": "content"}
 
 
 class FlowReader:
@@ -193,8 +182,8 @@ class FlowReader:
     def _event(self, node: Node) -> tuple[str, syntax.Arguments]:
         """The event that a statement names, by our names of it and of its fields."""
         name, arguments = self._named(_nodes(node)[0].children)
-        renamed = tuple((_FIELD_NAMES.get(field, field), value) for field, value in arguments)
-        return _EVENT_NAMES.get(name, name), renamed
+        renamed = tuple((_words()["fields"].get(field, field), value) for field, value in arguments)
+        return _words()["events"].get(name, name), renamed
 
     def _expression(self, node: Node) -> Expression:
         """An expression, which is evaluated as it was parsed."""
@@ -270,31 +259,13 @@ def _said(nodes: Sequence[Node]) -> syntax.Said:
 
 # --- common mistakes -----------------------------------------------------------------------------
 
-_COLANG_2 = "`{word}` belongs to Colang 2."
-_UNKNOWN = "`{word}` is not known here."
-_ACTION = "`execute action(name=value)`"
-_FLOW = "`define flow`"
-# The first word of a line: what is wrong with it, and what could stand there.
-_WORDS = {
-    "activate": (_COLANG_2, ("`do` and the name of a subflow",)),
-    "await": (_COLANG_2, (_ACTION, "`do` and the name of a subflow")),
-    "start": (_COLANG_2, (_ACTION, "`do` and the name of a subflow")),
-    "send": (_COLANG_2, ("`create event name(key=value)`",)),
-    "match": (_COLANG_2, ("`event name(key=value)`",)),
-    "flow": ("A flow begins with `define`.", (_FLOW,)),
-    "subflow": ("A subflow begins with `define`.", ("`define subflow`",)),
-    "import": ("All files of the folder are read: this line is not needed.", ("`define`",)),
-    "include": ("All files of the folder are read: this line is not needed.", ("`define`",)),
-    "call": (_UNKNOWN, ("`do` and the name of a subflow",)),
-    "run": (_UNKNOWN, (_ACTION,)),
-    "new": (_UNKNOWN, ("`create event name(key=value)`",)),
-    "post": (_UNKNOWN, ("`create event name(key=value)`",)),
-    "for": (_UNKNOWN, ("`while`",)),
-    "any": (_UNKNOWN, ("`when` … `else when` …",)),
-    "infer": (_UNKNOWN, ("`user`", "`bot`")),
-    "expect": (_UNKNOWN, ("`event name(key=value)`",)),
-    "try": (_UNKNOWN, ("`define subflow handle failed action`",)),
-}
+
+@cache
+def _words() -> dict[str, dict[str, Any]]:
+    """What is said of mistakes and of what is expected, and foreign names of events."""
+    return tomllib.loads((_LANGUAGE / "words.toml").read_text("utf-8"))
+
+
 _WORD = re.compile(r"[a-z]+\b")
 # Curled and pointed quotation marks, as word processors write them.
 _CURLED = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019\u201a"
@@ -310,9 +281,10 @@ def mistake_at(line: str, at: int) -> tuple[str, tuple[str, ...]] | None:
     """
     before, rest = line[:at], line[at:]
     word = _WORD.match(rest)
-    if word and not before.strip() and word[0] in _WORDS:
-        problem, expected = _WORDS[word[0]]
-        return problem.format(word=word[0]), expected
+    mistakes = _words()["mistakes"]
+    if word and not before.strip() and word[0] in mistakes:
+        problem, expected = mistakes[word[0]]
+        return problem.format(word=word[0]), tuple(expected)
     signs = _signs(before, rest)
     return next(((problem, expected) for is_made, problem, expected in signs if is_made), None)
 
@@ -321,7 +293,11 @@ def _signs(before: str, rest: str) -> Iterator[tuple[bool, str, tuple[str, ...]]
     """Each mistake that shows before or behind the place, and whether it is made."""
     mark = rest[:1]
     is_quoted = mark in ('"', "'")
-    yield bool(_AWAITED.search(before)), _COLANG_2.format(word="await"), (_ACTION,)
+    yield (
+        bool(_AWAITED.search(before)),
+        "`await` belongs to Colang 2.",
+        ("`execute action(name=value)`",),
+    )
     yield before.strip() == "meta", "The entries of `meta` stand below it.", ("`key: value`",)
     yield (
         bool(mark) and mark in _CURLED,
@@ -348,39 +324,6 @@ def _signs(before: str, rest: str) -> Iterator[tuple[bool, str, tuple[str, ...]]
         "A value for a subflow stands in brackets.",
         ("`do name(key=$value)`",),
     )
-
-
-# What the parser expects, in words for people.
-WORDS = {
-    "FORM": "a few words",
-    "FLOW_NAME": "the name of a subflow",
-    "NAME": "a name",
-    "DOTTED_NAME": "a name",
-    "VARIABLE": "a variable such as $name",
-    "STRING": "a text in quotation marks",
-    "NUMBER": "a number",
-    "META": "a line such as `key: value`",
-    "RPAR": "`)`",
-    "RSQB": "`]`",
-    "RBRACE": "`}`",
-    "EQUAL": "`=`",
-    "_INDENT": "lines that are indented further",
-    "_NL": "the end of the line",
-    "_DEDENT": "the end of the indented lines",
-    "$END": "the end of the file",
-    "_USER": "`user`",
-    "_BOT": "`bot`",
-    "_EXECUTE": "`execute`",
-    "_IF": "`if`",
-    "_WHEN": "`when`",
-    "_DO": "`do`",
-    "_STOP": "`stop`",
-    "_YES": "`True`",
-    "_NO": "`False`",
-    "_NOTHING": "`None`",
-    "ANY": "`...`",
-    "LONG_STRING": 'a text in """three quotation marks"""',
-}
 
 
 # Nobody writes longer files or nests more deeply.
@@ -418,7 +361,7 @@ class _Lines(PythonIndenter):
 
 @cache
 def _parser() -> Lark:
-    grammar = (resources_dir() / "rails" / "language" / "flows.lark").read_text("utf-8")
+    grammar = (_LANGUAGE / "flows.lark").read_text("utf-8")
     keywords = dict.fromkeys(_KEYWORD.findall(grammar))
     rules = _KEYWORD.sub(lambda match: f"_{match[1].upper()}", grammar)
     # A keyword ends where its word ends: `users` is not `user` and `s`.
@@ -473,11 +416,12 @@ def _found(token: Token) -> str:
 def _in_words(expected: "set[str] | frozenset[str] | tuple[str, ...]") -> list[str]:
     """What could stand here: what there are words for, then keywords, then signs."""
     terminals = {terminal.name: terminal for terminal in _parser().terminals}
-    ranks = {name: rank for rank, name in enumerate(dict.fromkeys([*WORDS, *terminals]))}
+    told = _words()["expected"]
+    ranks = {name: rank for rank, name in enumerate(dict.fromkeys([*told, *terminals]))}
     words: list[str] = []
     for name in sorted(expected, key=lambda name: ranks.get(name, 0)):
-        if name in WORDS:
-            words.append(WORDS[name])
+        if name in told:
+            words.append(told[name])
         elif name in terminals:
             words.append(f"`{terminals[name].pattern.value.removesuffix(chr(92) + 'b')}`")
     words = [word.replace("\\", "") for word in dict.fromkeys(words)]
