@@ -227,6 +227,7 @@ ITEM = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 _LABEL = re.compile(
     r"(?:\*\*|__)?(?P<label>[^\W_](?:[^:|.!?()]|\([^:|.!?()]*\)){0,48}):(?:\*\*|__)?\s+\S"
 )
+_VALUED = re.compile(r":(?:\*\*|__)?\s+[\d€$£]")
 _MOST_WORDS = 6
 _HEADING_MARK = re.compile(r"^\s*#{1,6}\s")
 _LONGEST_HEADING = 70
@@ -266,6 +267,8 @@ class Leads:
     def below(self, gap: str, piece: str, said: str) -> "Leads":
         """What holds for the next piece; `said` is this one in plain words."""
         label = label_of(piece) or ("" if "\n" in gap else self.label)
+        if label_of(piece) and _VALUED.match(piece, piece.find(":")):
+            label = ""  # behind a date or an amount the next sentence is about something else
         if said.endswith(":"):
             indent, kept = (_indent(gap), self.open) if self.in_item else (_OUTSIDE, ())
             return replace(self, open=(*kept, (indent, _shortened(said, _LONGEST_LEAD))), label="")

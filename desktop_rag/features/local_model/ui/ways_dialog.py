@@ -181,10 +181,7 @@ class WaysDialog(QDialog):
         )  # fmt: skip
         lines = [words, told(suggestion.reason)]
         if others:
-            names = ", ".join(
-                f"{one_line(m.name)} ({m.program})" if m.program else one_line(m.name)
-                for m in others[:_MOST_NAMED]
-            )
+            names = ", ".join(one_line(model.name) for model in others[:_MOST_NAMED])
             lines.append(tr("Here already, under “All models…”: {names}.", names=names))
         self._words.setText("\n".join(lines))
         self._press.setText(tr("Fetch it"))

@@ -57,6 +57,13 @@ def test_the_label_of_a_line_holds_for_all_of_it_and_no_further() -> None:
     ]
 
 
+def test_a_label_with_a_date_or_an_amount_says_nothing_of_the_next_sentence() -> None:
+    assert led("Letzte Wartung: 4. November 2025. Nächste Wartung im Mai 2026.") == [
+        ("", "Letzte Wartung: 4. November 2025."),
+        ("", "Nächste Wartung im Mai 2026."),
+    ]
+
+
 def test_lines_of_a_form_stand_under_its_heading() -> None:
     text = "2. Charges\nMonthly rental: £284.50\nInitial payment: £1,707.00"
     assert led(text) == [
