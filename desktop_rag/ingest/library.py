@@ -583,15 +583,12 @@ class Library:
     def apply(self, settings: Settings) -> None:
         """Apply the settings that can change while the app runs."""
         if self._pipeline.late.apply(settings) and self._is_started:
-            self._look_for_late_texts()
+            self.documents.read_left_out()
+            for source in self.sources.all():
+                if source.is_on_disk:
+                    self._pipeline.scans.request(source)
         self.indexing.set_pauses_on_battery(settings.index.pauses_on_battery)
         self._pipeline.apply(settings.index)
-
-    def _look_for_late_texts(self) -> None:
-        self.documents.read_left_out()
-        for source in self.sources.all():
-            if source.is_on_disk:
-                self._pipeline.scans.request(source)
 
     def sandbox_report(self) -> SandboxReport:
         """What the system keeps parser processes from, asked of one that is started for it.

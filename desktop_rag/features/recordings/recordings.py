@@ -283,7 +283,7 @@ class Transcriber(BackgroundPart):
             # Changed, deleted or excluded: the indexer looks.
             self._give_back(document)
         elif transcript.spoken:
-            self._recordings.learn(document.content_hash, transcript)
+            self._recordings.kept.put(document.content_hash, transcript)
             self._give_back(document)
         else:
             self._refuse(document, _EMPTY)
@@ -338,7 +338,8 @@ class Recordings(LateTexts):
         """`folder` is for the transcripts; `key_of` returns the key of a server."""
         self.kept = KeptTranscripts(folder)
         self._client = TranscriptionClient(key_of, recorder)
-        self._settings = TranscriptionSettings()
+        # The server, as the settings have it now.
+        self.settings = TranscriptionSettings()
         self._lock = threading.Lock()
         # By the hash of their content.
         self._refused: dict[str, ParseFailed] = {}
@@ -353,14 +354,9 @@ class Recordings(LateTexts):
 
     # --- settings ----------------------------------------------------------------------------
 
-    @property
-    def settings(self) -> TranscriptionSettings:
-        """The server, as the settings have it now."""
-        return self._settings
-
     def apply(self, settings: Settings) -> bool:
         """Use the server of these settings; True when it is another."""
-        is_other, self._settings = settings.transcription != self._settings, settings.transcription
+        is_other, self.settings = settings.transcription != self.settings, settings.transcription
         if is_other and self._transcriber:
             self._transcriber.reset()
         return is_other
@@ -368,16 +364,16 @@ class Recordings(LateTexts):
     @property
     def can_read(self) -> bool:
         """True when recordings may be sent to a server."""
-        return may_send(self._settings)
+        return may_send(self.settings)
 
     @property
     def refusal_now(self) -> str:
         """Why recordings are not transcribed; "" when they are."""
         if self.can_read:
             return ""
-        if not self._settings.base_url:
+        if not self.settings.base_url:
             return f"{NO_TRANSCRIPTION} Choose a server {_SETTINGS}."
-        host = host_of(self._settings.base_url)
+        host = host_of(self.settings.base_url)
         return f"{NO_TRANSCRIPTION} Allow that they are sent to {host} {_SETTINGS}."
 
     def refusal(self, name: str) -> str | None:
@@ -427,10 +423,6 @@ class Recordings(LateTexts):
             return document.document_id in self._states and document.state is DocumentState.WAITING
 
     # --- for the transcriber -------------------------------------------------------------------
-
-    def learn(self, content_hash: str, transcript: Transcript) -> None:
-        """Keep the transcript of a content; OSError when that fails."""
-        self.kept.put(content_hash, transcript)
 
     def refuse(self, content_hash: str, failed: ParseFailed) -> None:
         """Keep the reason why there is no transcript of a content."""

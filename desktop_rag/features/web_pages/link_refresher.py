@@ -224,21 +224,13 @@ class RefreshRun:
         assert source.links is not None, "a source of links"
         self.source = source
         self.stop = Event()
-        self._stack = ExitStack()
+        self._connections = ExitStack()
+        self.close = self._connections.close
         pages = SourcePages(source, kit, stored, clock())
         self.log = pages.log
-        self._crawler = self._stack.enter_context(web.crawler(self.stop, intranet))
-        work = Following(self._crawler, pages, reader, source.path, self.stop, clock)
+        crawler = self._connections.enter_context(web.crawler(self.stop, intranet))
+        work = Following(crawler, pages, reader, source.path, self.stop, clock)
         self.refresh = RefreshPass(source.links, work, may_go_on)
-
-    @property
-    def is_offline(self) -> bool:
-        """True when servers were asked and none answered."""
-        return self._crawler.is_offline
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._stack.close()
 
 
 # Each address takes a request or two, and up to the time limit of a page.
@@ -303,13 +295,8 @@ class LinkRefresher(LinkKind):
             raise AppError(f"“{path}” is not the path of a site.", "Write it like /guide/.")
         return replace(links, urls=parse_links("\n".join(links.urls)), path_limit=path)
 
-    def checked_base(self, address: str) -> str:
-        """As `LinkKind.checked_base`."""
-        return parse_base_address(address)
-
-    def checked_hosts(self, lines: Sequence[str]) -> tuple[str, ...]:
-        """As `LinkKind.checked_hosts`."""
-        return parse_intranet_hosts(lines)
+    checked_base = staticmethod(parse_base_address)
+    checked_hosts = staticmethod(parse_intranet_hosts)
 
     def refused(
         self, urls: Sequence[str], collection_id: str, cancel: Event
@@ -467,7 +454,7 @@ class LinkRefresher(LinkKind):
                 raise
             self._finish(run, CrawlState.STOPPED)
             return True
-        if run.is_offline:
+        if run.refresh.crawler.is_offline:
             self._retry_at[run.source.source_id] = self._clock() + _RETRY_S
             self._finish(run, CrawlState.OFFLINE)
         else:

@@ -70,11 +70,13 @@ class LinkKind(SourceKind):
         """The links as they are kept."""
         raise NotImplementedError
 
-    def checked_base(self, address: str) -> str:
+    @staticmethod
+    def checked_base(text: str) -> str:
         """The address of a mirrored site as it is kept."""
         raise NotImplementedError
 
-    def checked_hosts(self, lines: Sequence[str]) -> tuple[str, ...]:
+    @staticmethod
+    def checked_hosts(lines: Sequence[str]) -> tuple[str, ...]:
         """Hosts of the local network as they are kept."""
         raise NotImplementedError
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
@@ -20,87 +21,79 @@ _LOOK_MS = 1_000
 
 def links_in_window(bridge: Bridge, library: Library) -> FurtherKind:
     """Web links as a kind of source of the library page."""
-    actions = LinkActions(bridge, library)
-    return FurtherKind(LINKS, tr("Add web links…"), actions.add, actions.edit)
+    add, edit = partial(_add, bridge, library), partial(_edit, bridge, library)
+    return FurtherKind(LINKS, tr("Add web links…"), add, edit)
 
 
-class LinkActions:
-    """Adds web links, and changes what is read of them.
+def _add(
+    bridge: Bridge, library: Library, page: QWidget, collections: Sequence[Collection],
+    changed: Callable[[], None],
+) -> None:  # fmt: skip
+    """Let the person enter and add web pages; `changed` is called after that."""
+    dialog = LinksDialog(collections, page)
+    closed = threading.Event()
 
-    The dialog shows the result of fetching them, and stays up to date while it is open.
-    """
+    def finish(_source: Source) -> None:
+        dialog.accept()
+        changed()
 
-    def __init__(self, bridge: Bridge, library: Library) -> None:
-        self._bridge = bridge
-        self._library = library
+    def add(collection: str, links: WebLinks) -> None:
+        bridge.run(
+            dialog,
+            lambda: library.sources.add_links(links, id_of(library, collection)),
+            finish,
+            dialog.show_error,
+        )
 
-    def add(
-        self, page: QWidget, collections: Sequence[Collection], changed: Callable[[], None]
-    ) -> None:
-        """Let the person enter and add web pages; `changed` is called after that."""
-        dialog = LinksDialog(collections, page)
-        library, closed = self._library, threading.Event()
+    def check(collection: str, links: WebLinks, is_wanted_anyway: bool) -> None:
+        if is_wanted_anyway:
+            add(collection, links)
+            return
+        bridge.run(
+            dialog,
+            lambda: library.sources.links.refused(
+                links.urls, _known_id(library, collection), closed
+            ),
+            lambda refused: dialog.show_refused(refused) if refused else add(collection, links),
+            dialog.show_error,
+        )
 
-        def finish(_source: Source) -> None:
-            dialog.accept()
-            changed()
+    dialog.submitted.connect(check)
+    dialog.finished.connect(closed.set)
+    open_once(dialog)
 
-        def add(collection: str, links: WebLinks) -> None:
-            self._bridge.run(
-                dialog,
-                lambda: library.sources.add_links(links, id_of(library, collection)),
-                finish,
-                dialog.show_error,
-            )
 
-        def check(collection: str, links: WebLinks, is_wanted_anyway: bool) -> None:
-            if is_wanted_anyway:
-                add(collection, links)
-                return
-            self._bridge.run(
-                dialog,
-                lambda: library.sources.links.refused(
-                    links.urls, _known_id(library, collection), closed
-                ),
-                lambda refused: dialog.show_refused(refused) if refused else add(collection, links),
-                dialog.show_error,
-            )
+def _edit(
+    bridge: Bridge, library: Library, page: QWidget, source: Source, changed: Callable[[], None]
+) -> None:
+    """Let the person change what is read of links; shows the progress or result of fetching."""
+    dialog = LinksDialog([], page, source)
+    sources, source_id = library.sources, source.source_id
 
-        dialog.submitted.connect(check)
-        dialog.finished.connect(closed.set)
-        open_once(dialog)
+    def finish(_: object) -> None:
+        dialog.accept()
+        changed()
 
-    def edit(self, page: QWidget, source: Source, changed: Callable[[], None]) -> None:
-        """Let the person change what is read of links, and see which were refused."""
-        dialog = LinksDialog([], page, source)
-        sources, source_id = self._library.sources, source.source_id
+    def save(_collection: str, links: WebLinks, _is_wanted_anyway: bool) -> None:
+        bridge.run(dialog, lambda: sources.set_links(source_id, links), finish, dialog.show_error)
 
-        def finish(_: object) -> None:
-            dialog.accept()
-            changed()
+    def show(report: CrawlReport | None) -> None:
+        if report:
+            dialog.show_report(report)
 
-        def save(_collection: str, links: WebLinks, _is_wanted_anyway: bool) -> None:
-            self._bridge.run(
-                dialog, lambda: sources.set_links(source_id, links), finish, dialog.show_error
-            )
+    def look() -> None:
+        bridge.run(dialog, lambda: sources.crawls().get(source_id), show)
 
-        def show(report: CrawlReport | None) -> None:
-            if report:
-                dialog.show_report(report)
+    def stop() -> None:
+        bridge.run(dialog, lambda: sources.stop_crawl(source_id), lambda _: look())
 
-        def look() -> None:
-            self._bridge.run(dialog, lambda: sources.crawls().get(source_id), show)
-
-        def stop() -> None:
-            self._bridge.run(dialog, lambda: sources.stop_crawl(source_id), lambda _: look())
-
-        timer = QTimer(dialog, interval=_LOOK_MS)
-        timer.timeout.connect(look)
-        timer.start()
-        dialog.submitted.connect(save)
-        dialog.stop_requested.connect(stop)
-        look()
-        open_once(dialog)
+    timer = QTimer(dialog, interval=_LOOK_MS)
+    timer.timeout.connect(look)
+    timer.start()
+    dialog.submitted.connect(save)
+    dialog.stop_requested.connect(stop)
+    look()
+    open_once(dialog)
 
 
 def _known_id(library: Library, collection: str) -> str:

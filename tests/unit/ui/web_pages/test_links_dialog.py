@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, Q
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.domain import WebLinks
-from desktop_rag.features.web_pages.ui.link_actions import LinkActions, links_in_window
+from desktop_rag.features.web_pages.ui.link_actions import links_in_window
 from desktop_rag.features.web_pages.ui.links_dialog import LinksDialog
 from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -72,7 +72,7 @@ def test_the_options_of_links_are_changed_and_show_what_was_refused(
 ) -> None:
     links = WebLinks(("http://127.0.0.1/wiki",), 7, 12.0, 4, "/wiki/")
     source = library.sources.add_links(links)
-    LinkActions(bridge, library).edit(parent, source, no_change)
+    links_in_window(bridge, library).edit(parent, source, no_change)
     dialog = parent.findChild(LinksDialog)
     assert isinstance(dialog, LinksDialog)
     assert field(dialog, QSpinBox, "Steps from the address").value() == 4
@@ -92,7 +92,7 @@ def test_the_options_of_links_are_changed_and_show_what_was_refused(
 def test_an_invalid_address_is_shown_in_the_dialog_and_nothing_typed_is_lost(
     bridge: Bridge, library: Library, parent: QWidget, qtbot: QtBot
 ) -> None:
-    LinkActions(bridge, library).add(parent, [], no_change)
+    links_in_window(bridge, library).add(parent, [], no_change)
     dialog = parent.findChild(LinksDialog)
     assert isinstance(dialog, LinksDialog)
     addresses = field(dialog, QPlainTextEdit, "Addresses")
@@ -108,7 +108,7 @@ def test_an_invalid_address_is_shown_in_the_dialog_and_nothing_typed_is_lost(
 def test_an_address_that_cannot_be_fetched_is_told_before_it_is_added(
     bridge: Bridge, library: Library, parent: QWidget, qtbot: QtBot
 ) -> None:
-    LinkActions(bridge, library).add(parent, [], no_change)
+    links_in_window(bridge, library).add(parent, [], no_change)
     dialog = parent.findChild(LinksDialog)
     assert isinstance(dialog, LinksDialog)
     addresses = field(dialog, QPlainTextEdit, "Addresses")
