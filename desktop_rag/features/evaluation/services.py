@@ -83,6 +83,8 @@ class EvaluationServices(WingServices):
                 lambda doing: self._tell(run, doing), cancel,
             ) as answerer:  # fmt: skip
                 if not run.settings:
+                    if not self._is_waiting(run.run_id):
+                        return  # paused while the documents were indexed
                     settings = asdict(answerer.setup.settings)
                     run = replace(run, settings=settings, figures=answerer.figures)
                     self._store.put(run)

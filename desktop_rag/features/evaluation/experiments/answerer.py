@@ -311,10 +311,12 @@ def answering(
             scratch.collections.set_chunking(collection.collection_id, chunking)
         for path, rules in folders:
             scratch.sources.add(path, collection.collection_id, rules)
-        while not scratch.indexing.wait_until_idle(_LOOK_S):
+        is_indexed = False
+        while not is_indexed:
             say(f"Indexing {len(folders):,} folders for “{set_up.name}”")
             if cancel.is_set():
                 raise Cancelled
+            is_indexed = scratch.indexing.wait_until_idle(_LOOK_S)
         # All that is in it: collections have other ids there.
         everything = replace(setup, reach=SearchScope(limits=setup.reach.limits))
         yield _answerer(services.chat, scratch, everything, scratch.sources.all(), run)
