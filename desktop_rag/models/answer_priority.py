@@ -75,16 +75,26 @@ class AnswerPriority:
             self._changed.notify_all()
 
 
-class Patience:
-    """The time background work may wait for answers: half of the time it worked.
+class FairShare:
+    """Waits for answers with limited patience, so that work goes on. For one thread.
 
-    Thus two thirds of the time are left for the work, however many answers come.
+    It may wait for half of the time it worked: two thirds are left for the work, however many
+    answers come.
     """
 
-    def __init__(self, most_s: float = _MOST_PATIENCE_S) -> None:
-        """`most_s` is the initial time, and the most that can be saved up."""
-        self._most_s = most_s
-        self.left_s = most_s
+    def __init__(self, priority: AnswerPriority, most_s: float = _MOST_PATIENCE_S) -> None:
+        """`most_s` is the initial time to wait, and the most that can be saved up."""
+        self._priority = priority
+        self._most_s = self.left_s = most_s
+        self._released_at = time.monotonic()
+
+    def wait(self) -> None:
+        """Wait between pieces of work until no answer is under way or patience ends; Cancelled."""
+        came_at = time.monotonic()
+        self.worked(came_at - self._released_at)
+        self._priority.wait(self.left_s)
+        self._released_at = time.monotonic()
+        self.waited(self._released_at - came_at)
 
     def worked(self, seconds: float) -> None:
         """Record working time."""
@@ -93,20 +103,3 @@ class Patience:
     def waited(self, seconds: float) -> None:
         """Record waiting time."""
         self.left_s = max(0.0, self.left_s - seconds)
-
-
-class FairShare:
-    """Waits for answers with limited patience, so that work goes on. For one thread."""
-
-    def __init__(self, priority: AnswerPriority, patience: Patience | None = None) -> None:
-        self._priority = priority
-        self._patience = patience or Patience()
-        self._released_at = time.monotonic()
-
-    def wait(self) -> None:
-        """Wait between pieces of work until no answer is under way or patience ends; Cancelled."""
-        came_at = time.monotonic()
-        self._patience.worked(came_at - self._released_at)
-        self._priority.wait(self._patience.left_s)
-        self._released_at = time.monotonic()
-        self._patience.waited(self._released_at - came_at)

@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from desktop_rag.models.answer_priority import AnswerPriority, FairShare, Patience
+from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 
 
 def test_background_work_waits_for_the_last_question() -> None:
@@ -28,7 +28,7 @@ def test_it_does_not_wait_for_ever() -> None:
 
 
 def test_work_that_always_waits_as_long_as_it_may_has_two_thirds_of_the_time() -> None:
-    patience, worked, waited = Patience(most_s=2.0), 0.0, 0.0
+    patience, worked, waited = FairShare(AnswerPriority(), most_s=2.0), 0.0, 0.0
     for _ in range(1_000):
         patience.worked(0.1)
         worked += 0.1
@@ -38,7 +38,7 @@ def test_work_that_always_waits_as_long_as_it_may_has_two_thirds_of_the_time() -
 
 
 def test_patience_is_not_saved_up_beyond_its_limit() -> None:
-    patience = Patience(most_s=2.0)
+    patience = FairShare(AnswerPriority(), most_s=2.0)
     patience.worked(3600)
     assert patience.left_s == pytest.approx(2.0)
     patience.waited(3600)
@@ -47,7 +47,7 @@ def test_patience_is_not_saved_up_beyond_its_limit() -> None:
 
 def test_work_gets_on_although_answers_never_end() -> None:
     priority = AnswerPriority()
-    share = FairShare(priority, Patience(most_s=0.1))
+    share = FairShare(priority, most_s=0.1)
     with priority.answering():
         for _ in range(10_000):
             share.wait()
@@ -55,7 +55,7 @@ def test_work_gets_on_although_answers_never_end() -> None:
 
 def test_work_with_patience_waits_for_the_answer() -> None:
     priority, passed = AnswerPriority(), threading.Event()
-    share = FairShare(priority, Patience(most_s=1000.0))
+    share = FairShare(priority, most_s=1000.0)
 
     def work() -> None:
         share.wait()
