@@ -523,7 +523,9 @@ class AnswerService:
         is_bare = bool(names) and not (content_words(bare) and not asks_for_content(bare))
         is_about_name = is_bare and len(apart) < len(draft.sources)
         before = answer_before(request.history, request.query.text, draft.asked)
-        doubt = Doubt(apart, bare if is_clear else "", is_doubtful)
+        others = () if names else draft.sources
+        of_others = self._asked_names.of_others(request.question, others)
+        doubt = Doubt(apart, bare if is_clear else "", is_doubtful, of_others)
         at_home = [source for source in draft.sources if source.document_id in draft.home]
         said = [
             excerpts(

@@ -200,7 +200,7 @@ def excerpts(
     """
     across = in_other_languages(question, meaning, surroundings)
     if meaning and doubt:
-        sources = [source for source in sources if source.n not in doubt.apart]
+        sources = [source for source in sources if source.n not in doubt.apart | doubt.of_others]
     ranked = _near_the_best(sources, across, surroundings)
     asked = asked_words(question)
     best = [s for n, s in enumerate(ranked) if n < _PASSAGES or s.n in across]

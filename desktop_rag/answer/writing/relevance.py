@@ -41,14 +41,16 @@ _SHORTEST_END = 4
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What no answer is made of: the sources with the numbers `apart`, and pieces that have only
-    the names of a question, which is `bare` without these, "" where it has none. It `is_great`
-    where search found nothing relevant either.
+    """What no answer is made of: the sources with the numbers `apart`, which aren't about the names
+    of a question, and those `of_others`; also pieces that have only the names. The question is
+    `bare` without these, "" where it has none. Doubt `is_great` where search found nothing relevant
+    either.
     """
 
     apart: frozenset[int] = frozenset()
     bare: str = ""
     is_great: bool = False
+    of_others: frozenset[int] = frozenset()
 
 
 def relevance_of(
@@ -187,14 +189,11 @@ class NamesAsked:
     ) -> frozenset[int]:
         """The sources that aren't about the names in a question: no passage has one, or their own
         document none. In another language, as `across`, a name that is a word may be another one,
-        unless a document has it. Without a name, "our" is not said of what another firm reports.
+        unless a document has it.
         """
         missing = self.missing(request, sources)
         if any(name.is_certain for name in missing):
             return frozenset(source.n for source in sources)
-        if not names and _OURS.search(request.question):
-            is_of_others = cache(self._is_of_others)
-            return frozenset(s.n for s in sources if is_of_others(s.document_id))
         held = cache(self._plain_text)
         last = [name[-1].casefold() for name in names]
         begins = [word[: max(_SHORTEST_FORM, len(word) - 2)] for word in last]
@@ -205,6 +204,12 @@ class NamesAsked:
             for s in sources
             if (missing or begins) and s.n not in holding and (holding or s.n not in across)
         )
+
+    def of_others(self, question: str, sources: Sequence[SourceRef]) -> frozenset[int]:
+        """The sources in which another firm reports, where a question asks for "our" things."""
+        is_of_others = cache(self._is_of_others)
+        asked = sources if _OURS.search(question) else ()
+        return frozenset(s.n for s in asked if is_of_others(s.document_id))
 
     def missing(self, request: AnswerRequest, sources: Sequence[SourceRef]) -> list[MissingName]:
         """The names of the question that no passage has, nor writes out, and no name of a file."""
