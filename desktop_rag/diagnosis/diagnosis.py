@@ -389,7 +389,7 @@ def _fault_of(source: Source) -> str:
 
 def _found(name: str, counts: DocumentCounts, what: str) -> Finding:
     what = what.removesuffix("s") if counts.total == 1 else what
-    title = f"{name}: {counts.total:,} {what}."
+    title = f"{name} has {counts.total:,} {what}."
     if failed := counts.of(DocumentState.FAILED):
         title += f" {failed:,} of them could not be read."
         return Finding("folder", State.OK, title, "“desktop-rag status --failed” says why.")

@@ -13342,6 +13342,10 @@ Was kostet der Eintritt?</translation>
         <translation>{name} hat {found_bytes:,} Bytes statt {size_bytes:,}</translation>
     </message>
     <message>
+        <source>{name} has {total:,} {what}.</source>
+        <translation>{name} hat {total:,} {what}.</translation>
+    </message>
+    <message>
         <source>{name} is checked once a minute.</source>
         <translation>{name} wird einmal in der Minute geprüft.</translation>
     </message>

@@ -126,17 +126,15 @@ class ToldTexts:
 
     def _read(self, text: str, depth: int) -> _Found | None:
         """One text, with or without punctuation at its end."""
-        for ending in _ENDINGS:
-            stem = text.removesuffix(ending) if ending else text
-            if ending and stem == text:
-                continue
+        read: list[_Found] = []
+        for ending in filter(text.endswith, _ENDINGS):
+            stem = text.removesuffix(ending)
             if stem in self._whole:
                 return _Found(len(stem), self._whole[stem] + ending)
             forms = [*self._forms.get(_first_word(stem), ()), *self._forms[""]]
             filled = (self._filled(form, stem, depth) for form in forms)
-            if found := max(filter(None, filled), key=lambda each: each.size, default=None):
-                return _Found(found.size, found.text + ending)
-        return None
+            read += [_Found(each.size, each.text + ending) for each in filled if each]
+        return max(read, key=lambda each: each.size, default=None)
 
     def _filled(self, form: _Form, text: str, depth: int) -> _Found | None:
         match = form.pattern.fullmatch(text)

@@ -108,7 +108,7 @@ def test_a_removed_folder_is_found(home: Home, tmp_path: Path) -> None:
         assert {f.state for f in check_folders(subject, Event())} == {State.OK}
         gone.rmdir()
         rows = {f.title: f.state for f in check_folders(subject, Event())}
-    assert rows == {f"{there}: 0 files.": State.OK, f"{gone} cannot be reached.": State.WARNING}
+    assert rows == {f"{there} has 0 files.": State.OK, f"{gone} cannot be reached.": State.WARNING}
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from desktop_rag.features.schedules.values.scheduled_question import (
     next_occasion,
 )
 from desktop_rag.ui.foundation.days import day_and_time, time_of_day
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import item_name, one_line
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note, turn_if_focused
 from desktop_rag.ui.widgets.forms import FormDialog
 
@@ -178,7 +178,8 @@ def scope_field(chosen: QuestionScope, scopes: Sequence[QuestionScope]) -> QComb
     field.setMinimumContentsLength(20)
     every = list(dict.fromkeys((ALL_DOCUMENTS, chosen, *scopes)))
     for scope in every:
-        words = names_of(scope.items) or scope.in_words()
+        one = item_name(*scope.items) if len(scope.items) == 1 else ""
+        words = one or names_of(scope.items) or scope.in_words()
         field.addItem(one_line(words) or tr("All documents"), scope)
     field.setCurrentIndex(every.index(chosen))
     return field

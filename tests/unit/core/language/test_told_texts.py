@@ -17,6 +17,8 @@ GERMAN = {
     "{model} needs {size:,.1f} GB.": "{model} braucht {size:,.1f} GB.",
     "{free} are free in {folder}.": "{free} sind in {folder} frei.",
     "It needs {{name}}.": "Es braucht {{name}}.",
+    "1 folder of {most:,} is watched": "1 Ordner von {most:,} wird überwacht",
+    "{folder} is watched.": "{folder} wird überwacht.",
 }
 
 
@@ -42,6 +44,8 @@ def german() -> ToldTexts:
         ("a.b was not found. Check it. It is cut short.",
          "a.b wurde nicht gefunden. Bitte prüfen. Sie ist abgeschnitten."),
         ("It needs {name}.", "Es braucht {name}."),
+        # The reading that knows most words, with its stop or without.
+        ("1 folder of 9 is watched.", "1 Ordner von 9 wird überwacht."),
         ("", ""),
     ],
 )  # fmt: skip
