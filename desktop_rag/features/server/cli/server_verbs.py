@@ -32,7 +32,7 @@ from desktop_rag.idle_memory import EVERY_S, SmallCollections
 from desktop_rag.running_app import ask_running_app
 
 _HIGHEST_PORT = 65_535
-_LONGEST_END_S = 8.0
+_LONGEST_END_S = 9.5
 
 
 def add_serve(parser: argparse.ArgumentParser) -> None:
