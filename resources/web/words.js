@@ -1,7 +1,7 @@
 const WORDS = {
   en: {
     title: "Ask the documents",
-    greeting: "Ask a question. The answer comes with its sources.",
+    greeting: "Answers may be wrong: check their sources.",
     question: "Ask a question…",
     send: "Send",
     stop: "Stop",
@@ -50,7 +50,7 @@ const WORDS = {
   },
   de: {
     title: "Die Dokumente fragen",
-    greeting: "Stellen Sie eine Frage. Die Antwort nennt ihre Quellen.",
+    greeting: "Antworten können falsch sein: prüfen Sie die Quellen.",
     question: "Frage eingeben…",
     send: "Senden",
     stop: "Anhalten",
