@@ -22,7 +22,7 @@ from desktop_rag.features.server.values.access_values import (
 )
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.days import day_of, written_day
-from desktop_rag.ui.foundation.wording import failure_in_words, one_line
+from desktop_rag.ui.foundation.wording import failure_in_words, given_name, one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note, number_field
@@ -290,7 +290,7 @@ class RuleDialog(FormDialog):
         """`collections` has the names, by id, of those to choose from. A `rule` is changed."""
         self._collection = DropDown()
         for collection_id, name in collections.items():
-            self._collection.addItem(one_line(name), collection_id)
+            self._collection.addItem(given_name(name), collection_id)
         self._key = QLineEdit(rule.key_file if rule else "")
         self._choose = TextButton(tr("Choose…"))
         self._choose.setAccessibleName(tr("Choose the file of the key"))

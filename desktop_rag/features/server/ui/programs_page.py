@@ -37,7 +37,7 @@ from desktop_rag.features.server.values.access_values import (
 )
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import failure_in_words, one_line
+from desktop_rag.ui.foundation.wording import failure_in_words, given_name, one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note, show_checked
@@ -186,7 +186,8 @@ class UsersSection(SettingsSection):
         return row_of(name, actions, [note(words)])
 
     def _name_of(self, rule: AccessRule) -> str:
-        return one_line(self._collections.get(rule.collection_id, tr("A collection that is gone")))
+        gone = tr("A collection that is gone")
+        return given_name(self._collections.get(rule.collection_id, gone))
 
     def _without_rule(self) -> dict[str, str]:
         ruled = {rule.collection_id for rule in self._rules}
