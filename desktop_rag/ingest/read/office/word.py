@@ -6,7 +6,7 @@ boxes and notes are not left out, nor files of the strict kind. Runs in the pars
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 
@@ -53,6 +53,7 @@ class Styles:
     def __init__(self, styles: Element | None) -> None:
         self._styles = {attribute(each, "styleId"): each for each in children(styles, "style")}
         self._levels: dict[str, int | None] = {}
+        self._numbers: dict[str, tuple[str, str]] = {}
         # What styles say of the looks of letters, the nearest style first.
         self._looks: dict[str, dict[str, Element]] = {}
         for style_id in self._styles:
@@ -93,11 +94,11 @@ class Styles:
         if next(children(child(properties, "rPr"), *_DROPPED), None) is not None:
             return None
         style_id = attribute(child(properties, "pStyle"))
-        number, level = "", ""
-        for source in (properties, *(child(style, "pPr") for style in self._chain(style_id))):
-            numbering = child(source, "numPr")
-            number = number or attribute(child(numbering, "numId"))
-            level = level or attribute(child(numbering, "ilvl"))
+        if style_id not in self._numbers:
+            styles = (child(style, "pPr") for style in self._chain(style_id))
+            self._numbers[style_id] = _first_number(styles)
+        own, styled = _first_number([properties]), self._numbers[style_id]
+        number, level = own[0] or styled[0], own[1] or styled[1]
         if not number or number == "0":
             return None
         return number, min(int(level), _MAX_LIST_LEVEL) if level.isdecimal() else 0
@@ -121,6 +122,16 @@ class Styles:
                 return
             yield style
             style_id = attribute(child(style, "basedOn"))
+
+
+def _first_number(properties: Iterable[Element | None]) -> tuple[str, str]:
+    """The first numbering and the first level that are named, "" without one."""
+    number, level = "", ""
+    for each in properties:
+        numbering = child(each, "numPr")
+        number = number or attribute(child(numbering, "numId"))
+        level = level or attribute(child(numbering, "ilvl"))
+    return number, level
 
 
 def _outline_level(properties: Element | None) -> int | None:
@@ -360,6 +371,8 @@ class _Reader:
 
     def _numbered(self, cell: Element, texts: list[str]) -> list[str]:
         """The texts of the paragraphs of a cell behind their numbers."""
+        if not self._numbering.levels:
+            return texts
         found = [self._styles.numbering(child(p, "pPr")) for p in cell.iter("{*}p")]
         if not any(found) or len(found) != len(texts):
             return texts
