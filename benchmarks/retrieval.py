@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import gold_spans
 import refusals
 from bars import Bar, at_least, reported, table
 
@@ -155,13 +154,11 @@ def _above(ranking: Ranking | None, modes: Sequence[SearchMode]) -> float | None
 def by_spans(folder: Path, report: Report) -> None:
     """Whole documents, chunked by the app."""
     names = ("recall@5 of gold characters", "recall@5 of all gold characters together")
-    if not gold_spans.has_spans(folder):
+    if not query_sets.has_spans(folder):
         report.bars += [at_least(f"spans: {name}", _SPAN_RECALL, None) for name in names]
         return
-    span_set = gold_spans.load_spans(folder)
-    measured, size_bytes = in_scratch_home(
-        Settings(), lambda s: gold_spans.measured(span_set, s, say)
-    )
+    span_set = query_sets.load_set(folder, kind="spans")
+    measured, size_bytes = in_scratch_home(Settings(), lambda s: search.search(span_set, s, say))
     report.document["spans"] = sized(measured, size_bytes)
     hybrid = next(row for row in measured.results if row["mode"] == "hybrid")
     figures = (hybrid["span_recall@5"], hybrid["pooled_recall@5"])

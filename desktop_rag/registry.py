@@ -33,7 +33,7 @@ _WINGS: Mapping[str, tuple[str, ...]] = {
     "recordings": (),
     "schedules": (),
     "rails": ("schedules",),
-    "evaluation": (),
+    "evaluation": ("rails",),
     "server": ("rails",),
     "matrix": ("server",),
 }

@@ -4,7 +4,6 @@ Features take long, so those of each set are kept in a cache; delete it when fea
 """
 
 import os
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -13,13 +12,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.append(str(Path(__file__).parents[1]))
-from benchmarks.claims import LabelledClaim, load_claims
 from desktop_rag.answer.checking.claims.source_index import SourceIndex
 from desktop_rag.answer.checking.claims.support import FEATURES, SIMILARITY, Meaning, compare
 from desktop_rag.answer.checking.claims.tokens import tokenize_claim
 from desktop_rag.answer.checking.claims.words import is_english
 from desktop_rag.core.text import words
+from desktop_rag.features.evaluation.measures.query_sets import LabelledClaim, load_claims
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

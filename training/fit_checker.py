@@ -10,7 +10,6 @@ others.
 """
 
 import argparse
-import sys
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -30,9 +29,7 @@ from monotone_regression import Regression, fit
 
 from desktop_rag.answer.checking.claims.support import FEATURES, SIMILARITY
 from desktop_rag.core.paths import resources_dir
-
-sys.path.append(str(Path(__file__).parents[1]))
-from benchmarks.claims import area_under_curve, balanced_accuracy
+from desktop_rag.features.evaluation.measures.metrics import area_under_curve, balanced_accuracy
 
 _MOST = 400
 # Of the claims of all sets from the upper bound on, at least this share is supported: half of the

@@ -45,11 +45,11 @@ from monotone_regression import fit
 from desktop_rag.answer.checking.claims.support import FEATURES, CheckerModel, Meaning
 from desktop_rag.core.log import disable_telemetry
 from desktop_rag.core.paths import resources_dir
+from desktop_rag.features.evaluation.measures.metrics import area_under_curve
+from desktop_rag.features.evaluation.measures.query_sets import LabelledClaim, load_claims
 
-sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "packaging")]
+sys.path.append(str(Path(__file__).parents[1] / "packaging"))
 import model_graph
-
-from benchmarks.claims import LabelledClaim, area_under_curve, load_claims
 
 disable_telemetry()
 import onnxruntime  # noqa: E402  (reads the switch while it is imported)

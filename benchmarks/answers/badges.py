@@ -10,7 +10,6 @@ Run: python benchmarks/answers/badges.py [GROUNDING] [--most N] [--show SET] [--
 
 import argparse
 import os
-import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,9 +21,6 @@ from threading import Event, Lock
 from typing import Any
 from zlib import crc32
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from claims import load_claims
-
 from desktop_rag.answer.checking import model_judge
 from desktop_rag.answer.checking.answer_claims import claims_of
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
@@ -33,6 +29,7 @@ from desktop_rag.core.claims import CheckedClaim, Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.features.evaluation.measures.query_sets import load_claims
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
 
 NATURAL = Path(__file__).parents[2] / "tests" / "unit" / "answer" / "checking" / "claims"

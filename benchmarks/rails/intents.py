@@ -18,8 +18,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from bars import Bar, at_least, at_most, reported, table
-from intents_asked import ExamplesAsked, draws, evaluate, load_sentences
 
+from desktop_rag.features.evaluation.measures.intents import ExamplesAsked, draws, evaluate
+from desktop_rag.features.evaluation.measures.query_sets import load_sentences
 from desktop_rag.features.rails.intent.intent_recognition import IntentExample
 from desktop_rag.models.embedding.joined_embedding import bundled_opener, joined_embedding
 from desktop_rag.models.ports import Vectors

@@ -110,7 +110,7 @@ class Made(NamedTuple):
     """Paths of files that verbs are given."""
 
     key: str
-    firm: str
+    claims: str
     questions: str
     flows: str
 
@@ -119,11 +119,10 @@ def made(files: Path) -> Made:
     key = rsa.generate_private_key(65537, 2048).public_key()
     pem = files / "key.pem"
     pem.write_bytes(key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
-    firm = files / "firm"
-    (firm / "files").mkdir(parents=True)
-    written(firm / "files" / "lamp.md", "The lamp is lit at dusk.\n")
-    row = {"id": "1", "question": "When is the lamp lit?", "evidence": ["at dusk"]}
-    written(firm / "questions.jsonl", json.dumps(row))
+    known = {"source": "The lamp is lit.", "claim": "The lamp is lit.", "label": "supported"}
+    other = known | {"claim": "Fish is sold in Vienna.", "label": "unsupported"}
+    rows = f"{json.dumps(known)}\n{json.dumps(other)}\n"
+    claims = written(files / "claims.jsonl", rows)
     asked = {"question": "When is the lamp lit?", "expected": "At dusk."}
     questions = written(files / "harbour.jsonl", f"{json.dumps(asked)}\n")
     flows = files / "flows"
@@ -131,7 +130,7 @@ def made(files: Path) -> Made:
     written(flows / "config.yml", "models: []\n")
     written(flows / "hello.co", 'define user hi\n  "hello"\n\ndefine flow\n  user hi\n  bot hi\n')
     written(flows / "tests.jsonl", '{"text": "hello", "intent": "hi"}\n')
-    return Made(str(pem), str(firm), questions, str(flows))
+    return Made(str(pem), claims, questions, str(flows))
 
 
 def tried(beside: Beside) -> dict[str, Tried]:
@@ -210,7 +209,7 @@ def of_the_server(beside: Beside, given: Made) -> dict[str, Tried]:
 
 
 def of_others(beside: Beside, given: Made) -> dict[str, Tried]:
-    files, flows, questions = beside.files, given.flows, given.questions
+    files, flows, claims = beside.files, given.flows, given.claims
     return {
         "rails check": Tried([flows]),
         "rails test": Tried([flows, "--library"], code=-1),
@@ -220,19 +219,21 @@ def of_others(beside: Beside, given: Made) -> dict[str, Tried]:
         "rails try": Tried([flows, "hello"]),
         "rails show": Tried([], code=1),
         "model list": Tried([]),
-        "model add": Tried([questions], code=1),
+        "model add": Tried([claims], code=1),
         "model get": Tried(["no such model"], code=1),
         "model use": Tried(["no such model"], code=1),
         "model remove": Tried(["no such model"], code=1),
-        "eval run": Tried([questions]),
+        "eval run": Tried([given.questions]),
         "eval compare": Tried(["excerpts", "other"], code=1),
         "eval report": Tried(["harbour", str(files / "report.csv")]),
-        "eval keep": Tried([questions], code=1),
-        "eval evidence": Tried([given.firm], said="Stored as run"),
-        "eval runs": Tried([], said="evidence firm"),
+        "eval grounding": Tried([claims], said="Stored as run"),
+        "eval keep": Tried([claims], code=1),
+        "eval runs": Tried([], said="claims.jsonl"),
         "eval set-from-feedback": Tried([str(files / "mine.jsonl")], code=-1),
         "eval chunks": Tried(["--collection", "Papers", "--no-model"], code=-1),
         "eval retrieval": Tried([str(files)], code=1),
+        "eval evidence": Tried([str(files)], code=1),
+        "eval rails": Tried([str(files)], code=1),
         "quick-ask": Tried(["When?"], code=-1),
         "open-url": Tried(["desktop-rag://ask?q=Why"], code=-1),
     }

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.gold_spans import load_spans
-from benchmarks.gold_spans import measured as spans_measured
 from desktop_rag.app import Services
 from desktop_rag.core.paths import HOME_VARIABLE, Home, resources_dir
 from desktop_rag.core.settings import Settings
@@ -92,7 +90,7 @@ def test_a_set_is_measured_in_every_mode_and_the_run_is_kept(
     assert "when does the ferry go" in report.read_text("utf-8")
 
 
-@pytest.mark.everyday
+@pytest.mark.slow
 def test_one_mode_and_the_first_queries_only(home: Home, folder: Path) -> None:
     [row] = run_json("retrieval", str(folder), "--mode", "lexical", "--limit", "1", "-k", "1")
     assert (row["mode"], row["queries"], row["ndcg@10"]) == ("lexical", 1, 1.0)
@@ -103,11 +101,11 @@ def test_one_mode_and_the_first_queries_only(home: Home, folder: Path) -> None:
 
 @pytest.mark.slow
 def test_gold_spans_are_found_in_the_extracted_text(folder: Path) -> None:
-    span_set = load_spans(folder)
+    span_set = query_sets.load_set(folder, kind="spans")
     said: list[str] = []
 
     def measure(services: Services) -> Any:
-        return spans_measured(span_set, services, said.append, ["hybrid"])
+        return search.search(span_set, services, said.append, modes=["hybrid"])
 
     measured, size_bytes = in_scratch_home(Settings(), measure)
     assert size_bytes > 0
@@ -140,6 +138,14 @@ def test_evidence_is_found_by_its_page(tmp_path: Path) -> None:
     assert measured.results[0]["page@1"] == 1.0
 
 
+@pytest.mark.everyday
+def test_spans_are_asked_for_by_a_flag(home: Home, folder: Path) -> None:
+    [row] = run_json("retrieval", str(folder), "--spans", "--mode", "lexical", "-k", "2")
+    assert {"span_recall@2", "span_precision@2", "pooled_recall@2", "unplaced"} < set(row)
+    assert [kept["kind"] for kept in run_json("runs")] == ["spans"]
+    assert run("retrieval", str(folder), "--spans", "--pages").returncode == 2
+
+
 @pytest.mark.slow
 def test_a_run_is_kept_through_the_window_that_holds_the_library(
     services: Services, home: Home, folder: Path
@@ -163,8 +169,36 @@ def test_a_run_that_cannot_be_kept_is_shown_all_the_same(
 
 
 @pytest.mark.slow
-def test_the_worlds_faults_are_told_before_the_work(home: Home, folder: Path) -> None:
-    done = run("retrieval", str(folder), "--pages")
+def test_claims_are_checked_and_the_run_is_kept(home: Home, tmp_path: Path) -> None:
+    file = tmp_path / "claims.jsonl"
+    said = {"source": f"{LAMP} {FERRY}", "claim": FERRY, "label": "supported"}
+    write(file, [said, said | {"claim": "Fish is sold in Vienna.", "label": "unsupported"}])
+    told = run_json("grounding", str(file))
+    assert list(told) == ["claims", "balanced_accuracy", "auc", "threshold", "ms_per_claim"]
+    assert (told["claims"], told["balanced_accuracy"]) == (2, 1.0)
+    [kept] = run_json("runs")
+    name = f"{tmp_path.name}/claims.jsonl"
+    assert (kept["set"], kept["figures"]) == (f"grounding {name}", told)
+    [whole] = run_json("runs", kept["run_id"][:8])
+    assert [row["verdict"] for row in whole["answers"]] == ["supported", "not in the sources"]
+    assert "claims 2, balanced_accuracy 1.0" in run("runs").stdout
+    assert "balanced_accuracy  1.0" in run("grounding", str(file)).stdout
+
+
+@pytest.mark.slow
+def test_a_bad_claim_is_told_by_its_line(home: Home, tmp_path: Path) -> None:
+    file = tmp_path / "claims.jsonl"
+    write(file, [{"source": LAMP, "claim": LAMP, "label": "supported"}, {"source": LAMP}])
+    done = run("grounding", str(file))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Line 2 of" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["--spans", "--pages"])
+def test_the_worlds_faults_are_told_before_the_work(home: Home, folder: Path, kind: str) -> None:
+    (folder / "spans.jsonl").unlink()
+    done = run("retrieval", str(folder), kind)
     assert (done.returncode, done.stdout) == (1, "")
     assert len(done.stderr.strip().splitlines()) >= 2
     assert "passages" not in done.stderr

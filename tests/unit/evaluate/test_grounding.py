@@ -5,15 +5,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks.claims import (
-    area_under_curve,
-    balanced_accuracy,
-    check_figures,
-    checked_claims,
-    load_claims,
-)
 from desktop_rag.app import make_claim_checker
 from desktop_rag.core.errors import AppError
+from desktop_rag.features.evaluation.measures.grounding import check_figures, checked_claims
+from desktop_rag.features.evaluation.measures.metrics import area_under_curve, balanced_accuracy
+from desktop_rag.features.evaluation.measures.query_sets import load_claims
 
 SOURCE = "The ferry leaves at noon. The lamp is lit at dusk by the keeper of the harbour."
 ROWS = [
@@ -46,15 +42,15 @@ def test_claims_are_read_with_or_without_an_id(file: Path) -> None:
 
 def test_a_set_is_judged_by_the_one_threshold(file: Path) -> None:
     checker = make_claim_checker()
-    claims = checked_claims(load_claims(file), checker, print)
-    told = check_figures(claims, checker.threshold)
+    figures = check_figures(checked_claims(load_claims(file), checker, print), checker.threshold)
+    [told] = figures.results
     assert list(told) == ["claims", "balanced_accuracy", "auc", "threshold", "ms_per_claim"]
     assert (told["claims"], told["balanced_accuracy"], told["auc"]) == (3, 1.0, 1.0)
     assert told["threshold"] == checker.threshold
     assert told["ms_per_claim"] > 0
-    [first, second, _] = claims
-    assert (first.labelled.label, first.checked.verdict) == ("supported", "supported")
-    assert second.checked.support < checker.threshold
+    [first, second, _] = figures.queries
+    assert (first["id"], first["label"], first["verdict"]) == ("a", "supported", "supported")
+    assert second["support"] < checker.threshold
 
 
 @pytest.mark.parametrize(

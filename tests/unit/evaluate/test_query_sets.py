@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.gold_spans import GoldSpan, has_spans, load_spans
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.evaluation.measures.query_sets import load_set
+from desktop_rag.features.evaluation.measures.query_sets import GoldSpan, has_spans, load_set
 
 
 def write(path: Path, *rows: dict[str, Any]) -> None:
@@ -34,7 +33,7 @@ def test_gold_spans_are_kept_by_query(folder: Path) -> None:
     (folder / "documents").mkdir()
     row = {"query": "2", "document": "a.md", "start": 3, "end": 7, "text": "lamp"}
     write(folder / "spans.jsonl", row, {**row, "start": 9, "end": 13})
-    loaded = load_spans(folder)
+    loaded = load_set(folder, kind="spans")
     spans = [GoldSpan("a.md", 3, 7, "lamp"), GoldSpan("a.md", 9, 13, "lamp")]
     assert loaded.known == {"2": spans}
     assert loaded.queries == (("2", "question 2"),)
@@ -56,7 +55,7 @@ def test_a_string_alone_is_evidence_as_a_whole(folder: Path, written: object) ->
     assert loaded.known["1"].groups == (("Ulan Bator",),)
 
 
-@pytest.mark.parametrize("kind", ["retrieval", "pages", "evidence"])
+@pytest.mark.parametrize("kind", ["retrieval", "spans", "pages", "evidence"])
 def test_a_folder_that_is_no_set_is_told(tmp_path: Path, kind: str) -> None:
     with pytest.raises(AppError, match="is no"):
         load_set(tmp_path, kind=kind)
@@ -66,7 +65,7 @@ def test_rows_of_another_shape_are_told(folder: Path) -> None:
     (folder / "documents").mkdir()
     write(folder / "spans.jsonl", {"query": "2", "start": 3})
     with pytest.raises(AppError) as told:
-        load_spans(folder)
+        load_set(folder, kind="spans")
     assert "spans.jsonl" in told.value.hint
 
 

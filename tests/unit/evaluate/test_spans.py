@@ -1,7 +1,9 @@
 import pytest
 
-from benchmarks.gold_spans import (
-    GoldSpan,
+from desktop_rag.core.domain import Passage
+from desktop_rag.core.parsed import Anchor
+from desktop_rag.features.evaluation.measures.query_sets import GoldSpan
+from desktop_rag.features.evaluation.measures.search import (
     PlacedGold,
     length,
     overlap,
@@ -9,8 +11,6 @@ from benchmarks.gold_spans import (
     span_figures,
     span_row,
 )
-from desktop_rag.core.domain import Passage
-from desktop_rag.core.parsed import Anchor
 
 
 def passage(path: str, start: int, end: int) -> Passage:

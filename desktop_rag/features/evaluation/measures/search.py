@@ -1,13 +1,15 @@
 """Measures search on sets with known answers, through the app's own files, chunks and search.
 
-Ranking on a set in BEIR's layout; whether the evidence page is among the passages; and whether what
-a model would be sent holds the evidence. Everything is indexed as a person's files are. Runs on the
-caller's thread.
+Ranking on a set in BEIR's layout; the share of gold characters that the passages contain (after
+Smith and Troynikov, 2024, "Evaluating Chunking Strategies for Retrieval"); whether the evidence
+page is among them; and whether what a model would be sent holds the evidence. Everything is indexed
+as a person's files are. Runs on the caller's thread.
 """
 
 import re
 import time
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.domain import DocumentState, Passage, SearchMode
+from desktop_rag.core.quotes import locate
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.features.evaluation.measures.metrics import mean, ndcg, percentile, recall, rounded
-from desktop_rag.features.evaluation.measures.query_sets import KnownSet
+from desktop_rag.features.evaluation.measures.query_sets import GoldSpan, KnownSet
 from desktop_rag.features.evaluation.values.measurement import Measurement
 from desktop_rag.ingest.library import Library
 from desktop_rag.waiting import Waiting
@@ -30,13 +33,11 @@ Say = Callable[[str], None]
 Row = dict[str, Any]
 # The measures of a query, by its id and what was found, best first.
 Judge = Callable[[str, Sequence[Passage]], Row]
-# What makes a judge, and the figures of so many passages from the rows of a mode.
-Judging = tuple[Callable[..., Judge], Callable[[Sequence[Row], int], Row]]
 
 MODES: tuple[SearchMode, ...] = ("hybrid", "lexical", "dense")
 # For each query. Several chunks of one document may rank before the next: search deep enough for
 # ten documents.
-PASSAGES = {"retrieval": 50, "pages": 10}
+PASSAGES = {"retrieval": 50, "spans": 5, "pages": 10}
 _SHOWN = 10
 _DEPTHS = (1, 5, 10)
 _REPORT_S = 5.0
@@ -50,12 +51,11 @@ def search(
     *,
     modes: Sequence[SearchMode] = MODES,
     passages: int | None = None,
-    judging: Judging | None = None,
 ) -> Measurement:
     """Index the documents into an empty library, then run the queries of a set in each mode.
 
-    Each search asks for so many `passages`, or as many as is usual for the kind of set, which is
-    judged by its kind unless `judging` is given. A row's `ms` is the time of its search call.
+    Each search asks for so many `passages`, or as many as is usual for the kind of set. A row's
+    `ms` is the time of its search call.
     """
     documents, ids = known.documents, dict[str, str]()
     if known.corpus:
@@ -63,7 +63,7 @@ def search(
         documents.mkdir(parents=True)
         ids = write_corpus(known.corpus, documents)
     index, count = index_folder(services.library, documents, say), passages or PASSAGES[known.kind]
-    make_judge, figures = judging or _KINDS[known.kind]
+    make_judge, figures = _KINDS[known.kind]
     judge = make_judge(known, services, ids, say)
 
     def asked(query_id: str, text: str, mode: SearchMode) -> Row:
@@ -219,9 +219,130 @@ def page_figures(rows: Sequence[Row], passages: int) -> Row:
     return {f"page@{depth}": mean([float(r <= depth) for r in ranks]) for depth in depths}
 
 
+# --- gold spans ----------------------------------------------------------------------------------
+
+Span = tuple[int, int]
+# Spans by document.
+Spans = Mapping[str, Sequence[Span]]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedGold:
+    """The gold spans of a query in the extracted texts, and the characters that were not found."""
+
+    spans: Spans
+    unplaced_spans: int = 0
+    unplaced_chars: int = 0
+
+    @property
+    def chars(self) -> int:
+        """All gold characters, including those that were not found in the text."""
+        return length(self.spans) + self.unplaced_chars
+
+
+def span_row(gold: PlacedGold, found: Sequence[Passage]) -> Row:
+    """The passages, the share of the gold characters in them, and the share of theirs in gold."""
+    retrieved: dict[str, list[Span]] = defaultdict(list)
+    for passage in found:
+        retrieved[passage.path].append((passage.start, passage.end))
+    covered, chars = overlap(gold.spans, retrieved), length(retrieved)
+    passages = [
+        {"document": Path(p.path).name, "start": p.start, "end": p.end,
+         "score": round(p.score, 6)}
+        for p in found
+    ]  # fmt: skip
+    return {
+        "found": passages,
+        "recall": covered / gold.chars if gold.chars else 0.0,
+        "precision": covered / chars if chars else 0.0,
+        "gold_chars": gold.chars,
+        "unplaced": gold.unplaced_spans,
+    }
+
+
+def span_figures(rows: Sequence[Row], passages: int) -> Row:
+    """Means over the queries, the share of all characters together, and the spans not found."""
+    gold = sum(row["gold_chars"] for row in rows)
+    covered = sum(row["recall"] * row["gold_chars"] for row in rows)
+    return {
+        f"span_recall@{passages}": mean([row["recall"] for row in rows]),
+        f"span_precision@{passages}": mean([row["precision"] for row in rows]),
+        # Long spans weigh more.
+        f"pooled_recall@{passages}": covered / gold if gold else 0.0,
+        "unplaced": sum(row["unplaced"] for row in rows),
+    }
+
+
+def _spanning(known: KnownSet, services: "Services", _: object, say: Say) -> Judge:
+    """By the gold spans, mapped from offsets in files to offsets in texts."""
+    texts = {
+        str(d.path): services.chat.document_text(d.document_id)
+        for d in services.library.documents.all()
+        if d.chunk_count and not d.parent_id
+    }
+    lengths = {name: len(Path(name).read_bytes().decode("utf-8", "replace")) for name in texts}
+    placed: dict[str, PlacedGold] = {}
+    for query_id, _text in known.queries:
+        spans: dict[str, list[Span]] = defaultdict(list)
+        lost: list[GoldSpan] = []
+        for gold in known.known[query_id]:
+            path = str(known.documents / gold.document)
+            span = place(gold, texts[path], lengths[path]) if path in texts else None
+            if span:
+                spans[path].append(span)
+            else:
+                lost.append(gold)
+        placed[query_id] = PlacedGold(spans, len(lost), sum(len(gold.text) for gold in lost))
+    if unplaced := sum(gold.unplaced_spans for gold in placed.values()):
+        say(f"{unplaced} gold spans were not found in the extracted text and count as missed")
+    return lambda query_id, found: span_row(placed[query_id], found)
+
+
+def place(gold: GoldSpan, text: str, file_chars: int) -> Span | None:
+    """The position of a gold span in the extracted text of its file; None when it is absent.
+
+    As it is written, else with other white space, else by alignment; of several places, the one
+    nearest to where the file of `file_chars` characters has it.
+    """
+    expected = gold.start * len(text) / max(1, file_chars)
+
+    def nearest(pattern: str) -> Span | None:
+        spans = (match.span() for match in re.finditer(pattern, text))
+        return min(spans, key=lambda span: abs(span[0] - expected), default=None)
+
+    words = gold.text.split()
+    if not words:
+        return None
+    spaced = r"\s+".join(map(re.escape, words))
+    return nearest(re.escape(gold.text)) or nearest(spaced) or locate(gold.text, text)
+
+
+def length(spans: Spans) -> int:
+    """The number of characters in the spans, each counted once."""
+    return sum(end - start for of in spans.values() for start, end in _union(of))
+
+
+def overlap(a: Spans, b: Spans) -> int:
+    """The number of characters in spans of both."""
+    both = {name: [*a[name], *b[name]] for name in a.keys() & b.keys()}
+    alone = ({name: spans[name] for name in both} for spans in (a, b))
+    return sum(map(length, alone)) - length(both)
+
+
+def _union(spans: Iterable[Span]) -> list[Span]:
+    joined: list[Span] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
+
+
 # What judges the queries of a set, and the figures of a mode.
-_KINDS: Mapping[str, Judging] = {
+_KINDS: Mapping[str, tuple[Callable[..., Judge], Callable[[Sequence[Row], int], Row]]] = {
     "retrieval": (_ranking, rank_figures),
+    "spans": (_spanning, span_figures),
     "pages": (_paging, page_figures),
 }
 

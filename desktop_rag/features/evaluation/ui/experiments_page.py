@@ -300,7 +300,6 @@ class ExperimentsPage(QWidget):
         self._wanted_id = ""
         self._job: Job | None = None
         self._is_stale = False
-        self._doing = ""
         # The chunks of collections before others were used.
         self._former: dict[str, ChunkSettings] = {}
         self._make_controls(theme)
@@ -417,9 +416,8 @@ class ExperimentsPage(QWidget):
 
     def _on_run_went_on(self, event: RunWentOn) -> None:
         self._on_sets_changed(event)
-        if event.doing or self._said.text() == self._doing:
+        if event.doing:
             self._say(event.doing)
-        self._doing = event.doing
 
     def _refresh(self) -> None:
         """Read again; a call meanwhile has it read once more afterwards."""

@@ -214,8 +214,6 @@ class SetUpDialog(QDialog):
     def _on_chunks_clicked(self) -> None:
         """The chosen set-up beside the usual chunk settings, all of which only search."""
         chosen = replace(self._set_ups[max(0, self._list.currentRow())], only_searches=True)
-        if chosen.name == self._offered.usual:
-            chosen = replace(chosen, name=tr("As usual"))
         others = (replace(chosen, name=in_words(each), chunking=each) for each in CHUNKINGS)
         self._set_ups = [chosen, *others][:_MOST_SET_UPS]
         self._fill(0)

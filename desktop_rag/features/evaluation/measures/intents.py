@@ -1,17 +1,15 @@
-"""Intents recognised by examples, and by a model for the rest, on sets of sentences."""
+"""Measures the recognition of intents by examples, and by a model for the rest."""
 
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from desktop_rag.core.errors import AppError
-from desktop_rag.features.evaluation.experiments.set_files import json_objects
 from desktop_rag.features.evaluation.measures.metrics import percentile, rounded
+from desktop_rag.features.evaluation.measures.search import Row, Say
+from desktop_rag.features.evaluation.values.measurement import Measurement
 from desktop_rag.features.rails.intent.intent_recognition import (
     Embed,
     IntentExample,
@@ -55,7 +53,7 @@ class ExamplesAsked:
     out_of_scope: Sequence[RecognisedIntent]
     fit_s: float
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> Row:
         """Shares of the sentences, None without any."""
         accepted = [one for one in self.asked if one.found.is_accepted]
         by_model = [one for one in self.asked if one.by_model is not None]
@@ -77,28 +75,33 @@ class ExamplesAsked:
             figures["calls_a_turn"] = len(by_model) / len(self.asked)
         return rounded(figures)
 
+    def rows(self) -> list[Row]:
+        """One object for each sentence asked."""
+        return [
+            {
+                "examples": self.examples or "all",
+                "text": one.sentence.text,
+                "expected": one.sentence.intent,
+                "intent": one.found.intent,
+                "score": round(one.found.score, 4),
+                "is_accepted": one.found.is_accepted,
+                "model": one.by_model,
+            }
+            for one in self.asked
+        ]
 
-def load_sentences(path: Path, *, needs_intent: bool = True) -> list[IntentExample]:
-    """Read rows {text, intent}; AppError names the first line that is none.
 
-    Without `needs_intent` a row may be {text} alone.
-    """
-    found: list[IntentExample] = []
-    for _, row, bad in json_objects(path):
-        text, intent = row.get("text"), row.get("intent")
-        if not isinstance(text, str) or (needs_intent and not isinstance(intent, str)):
-            raise bad(f"It needs {'a text and an intent' if needs_intent else 'a text'}.")
-        found.append(IntentExample(text, str(intent or "")))
-    if not found:
-        raise AppError(f"{path} has no sentences.", 'A line is {"text": …, "intent": …}.')
-    return found
+def measured(asked: Sequence[ExamplesAsked]) -> Measurement:
+    """The figures of one set, an object for each number of examples."""
+    rows = [row for each in asked for row in each.rows()]
+    return Measurement(kind="rails", results=[each.figures() for each in asked], queries=rows)
 
 
 def evaluate(
     examples: Sequence[IntentExample],
     tests: Sequence[IntentExample],
     embed: Embed,
-    say: Callable[[str], None],
+    say: Say,
     *,
     out_of_scope: Sequence[str] = (),
     complete: Callable[[str], str] | None = None,
