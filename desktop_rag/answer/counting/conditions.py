@@ -292,8 +292,7 @@ def has_word(record: Record, word: str) -> bool:
 
 
 def _texts(record: Record) -> list[str]:
-    front = record.source.front if record.start == 0 else {}
-    return [record.text, record.title, *record.path, *front.values()]
+    return [record.text, record.title, *record.path, record.fields.get("tags", "")]
 
 
 @cache
@@ -393,6 +392,4 @@ def _asked(
 
 
 def _shown(record: Record) -> str:
-    front = record.source.front if record.start == 0 else {}
-    head = [*record.path, record.title, *(f"{name}: {value}" for name, value in front.items())]
-    return "\n".join([*head, record.text])[:_LONGEST_ITEM_CHARS]
+    return "\n".join([*record.path, record.title, record.text])[:_LONGEST_ITEM_CHARS]

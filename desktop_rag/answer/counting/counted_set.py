@@ -1,12 +1,11 @@
 """The documents that a question about records is limited to; counts of files. Worker threads."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from desktop_rag.answer.counting.counting_words import CountingQuestion, content_words
-from desktop_rag.answer.counting.record_structures import ReadDocument, is_alike, plain_line
+from desktop_rag.answer.counting.record_structures import ReadDocument, is_alike
 from desktop_rag.answer.sources.source_finder import SHEET_FORMATS, SourceFinder
 from desktop_rag.answer.writing.answer_texts import AnswerTexts
 from desktop_rag.answer.writing.answers import AnswerRequest
@@ -69,36 +68,6 @@ def _of_all(files: LibraryFiles, texts: AnswerTexts) -> str:
         )
         sentences.append(texts.said(f"by_kind{where}", kinds=", ".join(kinds)))
     return " ".join(sentences)
-
-
-LONGEST_CHARS = 32_000
-_BLOCK = re.compile(
-    r"(?s)\A(?P<rule>---|\+\+\+)[ \t]*\n(?P<lines>.*?)^(?:---|\+\+\+|\.\.\.)[ \t]*$", re.M
-)
-_ENTRY = re.compile(r"""["']?(?P<name>\w[\w ./-]{0,59}?)["']?\s*[:=](?:\s+(?P<value>.*))?$""")
-_COMMENT = re.compile(r"\s#\s.*")
-_QUOTES = "\"' "
-
-
-def front_fields(head: str) -> dict[str, str]:
-    """The entries of front matter by name in lower case; lists are joined, the rest left out."""
-    match = _BLOCK.match(head[:LONGEST_CHARS])
-    if match is None:
-        return {}
-    found: dict[str, list[str]] = {}
-    name = ""
-    for line in match["lines"].splitlines():
-        if entry := _ENTRY.match(line):
-            name = entry["name"].casefold().strip()
-            found[name] = [_plain(entry["value"] or "")]
-        elif line.lstrip().startswith("- ") and name:
-            found[name].append(_plain(line.lstrip()[2:]))
-    return {key: ", ".join(filter(None, values)) for key, values in found.items() if any(values)}
-
-
-def _plain(value: str) -> str:
-    plain = _COMMENT.sub("", value).strip().strip("[]")
-    return plain_line(", ".join(part.strip(_QUOTES) for part in plain.split(",")))
 
 
 # More are not read during an answer; nor are more characters, which is a shelf of books.
@@ -211,8 +180,7 @@ class CountedSets:
             left -= len(text)
             if left < 0:
                 return []
-            front = _front(row) if marks[:1] and (marks[0].anchor.line or 0) > 1 else {}
-            read.append(ReadDocument(row, text, places, headings, tables, front))
+            read.append(ReadDocument(row, text, places, headings, tables))
         return read
 
     def _unread(
@@ -245,14 +213,3 @@ def _is_of_folders(request: AnswerRequest, query: Query) -> bool:
         return any(item.kind is not ScopeKind.FILE for item in request.scope.items)
     only_folders = Filters(folders=query.filters.folders, collections=query.filters.collections)
     return query.filters == only_folders and request.setup.reach.document_ids is None
-
-
-def _front(row: Document) -> dict[str, str]:
-    """The front matter of a file, from the file: the library keeps only title, date and tags."""
-    if row.url or not row.path.is_file():
-        return {}
-    try:
-        with Path(row.path).open(encoding="utf-8-sig", errors="replace") as file:
-            return front_fields(file.read(LONGEST_CHARS))
-    except OSError:
-        return {}

@@ -9,7 +9,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, cached_property
 from itertools import takewhile
@@ -38,14 +38,13 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReadDocument:
-    """A document with its text and structure; `front` is its front matter, not in the text."""
+    """A document with its text and structure."""
 
     document: Document
     text: str
     places: str = ""
     headings: tuple[Heading, ...] = ()
     tables: tuple[TableHeader, ...] = ()
-    front: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def name(self) -> str:
@@ -117,25 +116,20 @@ def title_of(line: str) -> str:
 
 
 def fields_of(
-    text: str,
-    *,
-    header: Sequence[str] = (),
-    front: Mapping[str, str] | None = None,
-    parts: Sequence[tuple[Heading, int]] = (),
+    text: str, *, header: Sequence[str] = (), parts: Sequence[tuple[Heading, int]] = ()
 ) -> dict[str, str]:
     """The fields that occur once in the text of a record, by name in lower case.
 
     `header` names the cells when it is the row of a table; `parts` are the headings inside it, each
     with the offset in `text` at which its part ends, their offsets being those in `text`.
     """
-    found = {name.casefold(): value for name, value in (front or {}).items()}
     if header:
         cells = text.strip().strip("|").split("|")
         named = zip(header, map(plain_line, cells), strict=False)
-        return {**found, **{name.casefold(): value for name, value in named if name and value}}
+        return {name.casefold(): value for name, value in named if name and value}
     said = [*_written(text), *_titled(text, parts)]
     times = Counter(name for name, _ in said)
-    found |= {name: value[:_LONGEST_VALUE] for name, value in said}
+    found = {name: value[:_LONGEST_VALUE] for name, value in said}
     if checked := _CHECKED.match(text):
         found[STATE] = DONE if checked["mark"].strip(" -") else OPEN
     return {name: value for name, value in found.items() if times[name] <= 1}
@@ -177,9 +171,6 @@ _RULE = re.compile(
 _ITEM = re.compile(
     r"(?m)^(?P<indent>[ \t]*)(?:(?P<bullet>[-*+•])|\d{1,4}[.)])[ \t]+"
     r"(?P<box>\[[ xX✓✔-]\][ \t]+)?(?P<body>\S[^\n]*)$"
-)
-_TITLED = re.compile(
-    r"(?m)^(?:\*\*|__)(?P<title>[^*_\n]{1,120}?)(?:\*\*|__)(?=[ \t]*$|[ \t]*[-–—.(]|[ \t]+\S)"
 )
 _TERM = re.compile(r"(?m)^(?P<title>[^\s:|>#*+-][^\n]{0,120})\n\n?:[ \t]+\S")
 _CALL_OUT = re.compile(r"(?m)^>[ \t]*\[!\w+\][+-]?[ \t]+(?P<title>\S[^\n]*)$")
@@ -225,7 +216,6 @@ def spans_of(
         Spans(Kind.PART, tuple(_span_parts(shown))),
         *_entries(shown, ends),
         Spans(Kind.TERM, tuple(_led(shown, _TERM, ends))),
-        Spans(Kind.TITLED, tuple(_led(shown, _TITLED, ends))),
         Spans(Kind.TITLED, tuple(_led(shown, _CALL_OUT, ends))),
         *_rows(shown, tables),
         *_items(shown, ends),
@@ -471,7 +461,10 @@ def _file_record(document: ReadDocument) -> Record:
     firsts = [h for h in headings if h.level == headings[0].level]
     deeper = headings[1:] if len(firsts) == 1 else headings
     parts = _parts(document, deeper, 0, len(document.text))
-    fields = fields_of(document.text, front=document.front, parts=parts)
+    # The text has all of the front matter but these.
+    row = document.document
+    front = {"date": row.dated, "tags": ", ".join(row.all_tags)}
+    fields = {n: v for n, v in front.items() if v} | fields_of(document.text, parts=parts)
     title = document.document.title or (firsts[0].title if len(firsts) == 1 else document.name)
     return Record(document, 0, len(document.text), title, fields)
 
