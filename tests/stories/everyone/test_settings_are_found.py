@@ -21,7 +21,13 @@ FORMER = (
     "Privacy", "Backup", "Activity", "About",
 )  # fmt: skip
 # Not set in the settings, or only in their file.
-_ELSEWHERE = {"index.long_pictures", "retrieval.lexical_weight", "transcription.timeout_s"}
+_ELSEWHERE = {
+    "index.long_pictures",
+    "retrieval.lexical_weight",
+    "server.origins",
+    "server.public_address",
+    "transcription.timeout_s",
+}
 
 
 @pytest.fixture
