@@ -75,6 +75,7 @@ _READ_DEPTH = 60
 _PART_DEPTH = 20
 _NAMED_DEPTH = 40
 _MOST_NAMES = 6
+_MOST_ASKED = 16
 SHEET_FORMATS = ("csv", "ods", "tsv", "xls", "xlsx")
 
 
@@ -252,14 +253,16 @@ class SourceFinder:
         settings, reach = request.setup.settings.retrieval, request.setup.reach
         lists = [[found[n] for n in ranks], list(found)]
         named = sorted(self._retriever.named_documents(query, reach))
-        asked = [(text, _PART_DEPTH, reach) for text in self._parts(query.text)]
+        names = " ".join(word for name in self.reader.named_things(query.text) for word in name)
+        made = [] if named else [f"{names} {parts}" for parts in made_of(query.text)]
+        asked = [(text, _PART_DEPTH, reach) for text in (*self._parts(query.text), *made)]
         # Inside a file that is named, the words of its name tell nothing.
         bare = self._retriever.without_file_names(query, reach)
-        asked += [(bare, _NAMED_DEPTH, replace(reach, document_ids=(i,))) for i in named]
-        inside = replace(reach, document_ids=tuple(named)) if named else reach
-        names = [] if named else [word for n in self.reader.named_things(query.text) for word in n]
-        asked += [(" ".join([*names, made]), _PART_DEPTH, inside) for made in made_of(query.text)]
-        for text, depth, where in asked:
+        for document_id in named:
+            only = replace(reach, document_ids=(document_id,))
+            inside = (*question_parts(bare), *made_of(query.text))
+            asked += [(text, _NAMED_DEPTH, only) for text in inside]
+        for text, depth, where in asked[:_MOST_ASKED]:
             plain = replace(query, text=text, phrases=())
             lists.append(self.best(plain, settings, limit=depth, reach=where))
         return [replace(p, score=-float(n)) for n, p in enumerate(in_turn(lists))]
