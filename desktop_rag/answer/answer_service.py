@@ -59,7 +59,7 @@ from desktop_rag.answer.tools.model_answer import answer_with, searched_first, s
 from desktop_rag.answer.understanding.file_words import asks_for_content, compares, is_comparison
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
 from desktop_rag.answer.understanding.scoping import ChosenScope, Scoping, unknown_name
-from desktop_rag.answer.weak_answer import add_words
+from desktop_rag.answer.weak_model import add_words
 from desktop_rag.answer.writing.answer_texts import refusals, texts_for
 from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest
 from desktop_rag.answer.writing.excerpt_candidates import surroundings_of

@@ -14,7 +14,9 @@ from itertools import combinations, islice, pairwise, product
 import regex
 
 from desktop_rag.answer.checking.claims.quantities import KnownQuantities, Quantity, quantities
-from desktop_rag.answer.checking.claims.rows import (
+from desktop_rag.answer.checking.claims.source_index import SourceIndex, UnitKind
+from desktop_rag.answer.checking.claims.source_tables import stems_of
+from desktop_rag.answer.checking.claims.table_claims import (
     RowsTold,
     Span,
     is_joining,
@@ -22,8 +24,6 @@ from desktop_rag.answer.checking.claims.rows import (
     taken_from,
     told_of_rows,
 )
-from desktop_rag.answer.checking.claims.source_index import SourceIndex, UnitKind
-from desktop_rag.answer.checking.claims.tables import stems_of
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole
 from desktop_rag.answer.checking.claims.words import first_of, listed
 from desktop_rag.answer.tools.calculator import CalculationError, calculated

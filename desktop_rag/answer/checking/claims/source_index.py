@@ -20,8 +20,8 @@ from desktop_rag.answer.checking.claims.quantities import (
     scale_of,
 )
 from desktop_rag.answer.checking.claims.quotes import QuotableText
-from desktop_rag.answer.checking.claims.rows import Columns
-from desktop_rag.answer.checking.claims.tables import Table, tables_of
+from desktop_rag.answer.checking.claims.source_tables import Table, tables_of
+from desktop_rag.answer.checking.claims.table_claims import Columns
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize
 from desktop_rag.answer.checking.claims.words import (
     LEAST_EQUAL,

@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
-from desktop_rag.answer.checking.claims.tables import tables_of
+from desktop_rag.answer.checking.claims.source_tables import tables_of
 from desktop_rag.core.claims import Verdict
 
 PIPES = """

@@ -15,7 +15,7 @@ from itertools import islice, pairwise, permutations
 import regex
 
 from desktop_rag.answer.checking.claims.quantities import Quantity, quantities
-from desktop_rag.answer.checking.claims.tables import Row, Table, stems_of
+from desktop_rag.answer.checking.claims.source_tables import Row, Table, stems_of
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize
 from desktop_rag.answer.checking.claims.words import (
     LEAST_EQUAL,
