@@ -151,8 +151,6 @@ _SHORTEST = 4
 _SHORTEST_ASKED = 2
 _SHORTEST_PART = 4
 _LONGEST_NAME = 6
-# Text that is not prose: comments, front matter, link definitions.
-_NOT_PROSE = re.compile(r"<!--|^---|^[a-z][\w.-]*:\s|: \[")
 _MAIL_HEAD = re.compile(r"(?:From|To|Cc|Date|Subject): ")
 # Dates, times and other numbers of several parts, which say more than their parts.
 _COMPOUND = re.compile(r"\d+(?:[-./:]\d+)+")
@@ -371,7 +369,7 @@ def _shortened(text: str) -> str:
 def is_prose(text: str) -> bool:
     """True when the text reads as prose rather than markup or numbers."""
     letters = sum(character.isalpha() or character == " " for character in text)
-    return not _NOT_PROSE.search(text) and letters >= _LEAST_LETTERS * len(text)
+    return letters >= _LEAST_LETTERS * len(text)
 
 
 def asked_words(question: str) -> set[str]:

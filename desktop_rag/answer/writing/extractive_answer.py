@@ -31,7 +31,7 @@ from desktop_rag.answer.writing.excerpt_candidates import (
     telling_words,
     whole_passage,
 )
-from desktop_rag.answer.writing.excerpt_units import Unit, label_of
+from desktop_rag.answer.writing.excerpt_units import Unit
 from desktop_rag.answer.writing.relevance import (
     Doubt,
     in_other_languages,
@@ -163,9 +163,6 @@ _ASKED_SHARE = 0.5
 _BESIDE_SHARE = 0.7
 # Passages with less of the score of the best one are not about the question.
 _LEAST_SCORE = 0.4
-_ARTICLES = frozenset(terms("a an the"))
-# A form of more lines is quoted in part.
-_MOST_LINES = 6
 # A comparison quotes so many pieces, of files with this share of the best score.
 _MOST_SIDED = 4
 _SIDE_SHARE = 0.5
@@ -364,23 +361,7 @@ def _best(
         is_near = words[index] >= fewest or across[index]
         if is_near and not any(_is_repeat(candidate, other) for other in chosen):
             chosen.append(candidate)
-    return _with_whole_form(chosen, candidates, asked)
-
-
-def _with_whole_form(
-    chosen: list[Candidate], candidates: Sequence[Candidate], asked: set[str]
-) -> list[Candidate]:
-    """The chosen pieces; a short form whose heading alone was asked for is whole.
-
-    "When does the board meet?" has no word of "Date: 3 May" below "Board meeting".
-    """
-    first = chosen[0]
-    if not first.unit.lead or not label_of(first.text) or (asked - _ARTICLES) & first.said:
-        return chosen
-    form = [c for c in candidates if (c.n, c.unit.lead) == (first.n, first.unit.lead)]
-    if len(form) > _MOST_LINES or not all(label_of(c.text) for c in form):
-        return chosen
-    return [*form, *(c for c in chosen if c not in form)]
+    return chosen
 
 
 def central_sentences(sources: Sequence[SourceRef], embedder: Embedder | None, most: int) -> str:
