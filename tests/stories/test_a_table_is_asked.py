@@ -13,7 +13,7 @@ from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 
 QUERY = 'SELECT sum("Pounds") AS pounds FROM "tickets"'
-QUESTION = "How many pounds did the tickets of the ferry bring in all?"
+QUESTION = "How many pounds did the tickets of the ferry bring in all in good weather?"
 
 
 def answer_to(prompt: str) -> str:

@@ -85,7 +85,7 @@ def _request_in_words(request: SentRequest) -> str:
     return f"{head}\n\n{request.text}"
 
 
-class _Inert(QTextDocument):
+class _InertPage(QTextDocument):
     """A page without its pictures: a model may have written where they are."""
 
     def loadResource(self, _kind: int, _name: QUrl | str) -> None:
@@ -94,7 +94,7 @@ class _Inert(QTextDocument):
 
 def _as_pages(html: str, ending: str) -> bytes:
     """An exported page as a PDF or a text document. Any thread."""
-    document = _Inert()
+    document = _InertPage()
     document.setHtml(html)
     room = QBuffer()
     room.open(QIODevice.OpenModeFlag.WriteOnly)

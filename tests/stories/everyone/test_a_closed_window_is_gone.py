@@ -10,7 +10,6 @@ from PySide6.QtCore import QCoreApplication, QEvent
 
 from desktop_rag.app import build_services
 from desktop_rag.cli.running import run_for_another
-from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.paths import Home
 from desktop_rag.window_app import WindowApp
 from tests.conftest import FAST_TIMES
@@ -33,12 +32,9 @@ def outlive() -> Iterator[Callable[[], None]]:
         thread.join()
 
 
-def test_neither_a_thread_nor_a_menu_keeps_the_window(
-    home: Home, outlive: Callable[[], None]
-) -> None:
+def test_no_thread_keeps_the_window(home: Home, outlive: Callable[[], None]) -> None:
     opened = WindowApp(build_services(home, times=FAST_TIMES), run_for_another)
     outlive()
-    opened.presence.tray.show_conversations([Conversation("c1", "The lamp", "", 1.0)])
     opened.shut_down()
     opened.window.deleteLater()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)

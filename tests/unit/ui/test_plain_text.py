@@ -25,7 +25,13 @@ LABEL_MAKER = "controls.py"
 # `clipboard_data` shows nothing: other programs get a table's cells from it. `report_pdf` prints
 # our own report, in which foreign text is escaped.
 RICH_TEXT = {
-    "setHtml": {"answer_body.py", "cited_text.py", "clipboard_data.py", "experiment_actions.py"},
+    "setHtml": {
+        "answer_body.py",
+        "cited_text.py",
+        "clipboard_data.py",
+        "conversation_actions.py",
+        "experiment_actions.py",
+    },
     "insertHtml": {"page_viewer.py"},
 }
 NO_TEXT = {"appendHtml", "fromHtml", "setMarkdown", "insertMarkdown", "insertImage"}
@@ -124,7 +130,7 @@ def test_every_text_widget_refuses_to_load_resources() -> None:
                 refuses = "loadResource" in names
                 if refuses or TEXT_CLASSES.intersection(map(ast.unparse, node.bases)):
                     found[node.name] = refuses
-    assert found == dict.fromkeys(("InertBrowser", "MarkedText"), True)
+    assert found == dict.fromkeys(("InertBrowser", "MarkedText", "_InertPage"), True)
 
 
 @pytest.mark.slow
