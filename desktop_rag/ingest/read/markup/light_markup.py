@@ -1,6 +1,7 @@
 """reStructuredText, AsciiDoc, Org and LaTeX: the text as it stands, with headings and line marks.
 
-Only headings are looked for, line by line; LaTeX loses its comments. Runs in the parser process.
+Only headings and what is crossed out are looked for, line by line; LaTeX loses its comments. Runs
+in the parser process.
 """
 
 import re
@@ -29,6 +30,11 @@ _ORG_HEADING = re.compile(
 )
 _ORG_TITLE = re.compile(r"^#\+title:[ \t]*(\S.*?)[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
+# What is crossed out stands between ~~ and ~~, as in Markdown.
+_CROSSED_OUT_IN_ASCIIDOC = re.compile(r"\[\.?line-through\]##?([^#\n]+)##?")
+_CROSSED_OUT_IN_ORG = re.compile(r"(?<![\w+])\+(?=\w)([^+\n]{1,300}?)(?<=[\w.,;:!?)])\+(?![\w+])")
+_CROSSED_OUT_IN_LATEX = re.compile(r"\\(?:sout|st)\{([^{}\n]*)\}")
+
 
 def read_restructured_text(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft; there is no title but the first heading."""
@@ -39,14 +45,14 @@ def read_restructured_text(source: SourceFile, draft: DocumentDraft) -> str:
 
 def read_asciidoc(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft; the title is the first heading."""
-    text = plain_text.decoded(source, draft)
+    text = _CROSSED_OUT_IN_ASCIIDOC.sub(r"~~\1~~", plain_text.decoded(source, draft))
     plain_text.write(text, draft, _asciidoc(_lines(text)))
     return ""
 
 
 def read_org(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft; the title is that of the `#+TITLE` line, or nothing."""
-    text = plain_text.decoded(source, draft)
+    text = _CROSSED_OUT_IN_ORG.sub(r"~~\1~~", plain_text.decoded(source, draft))
     matches = enumerate(map(_ORG_HEADING.fullmatch, _lines(text)), 1)
     headings = {line: (len(found[1]), found[2]) for line, found in matches if found}
     plain_text.write(text, draft, headings)
@@ -129,7 +135,7 @@ _COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?[ \t]*|\\|(?=[^A-Za-z]))|[{}$]")
 
 def read_latex(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft; the title is that of the title command, or nothing."""
-    text = plain_text.decoded(source, draft)
+    text = _CROSSED_OUT_IN_LATEX.sub(r"~~\1~~", plain_text.decoded(source, draft))
     if len(text) > _MAX_PARSED_CHARS:
         plain_text.write(text, draft)
         return ""

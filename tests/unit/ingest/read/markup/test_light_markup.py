@@ -91,6 +91,19 @@ def test_org_has_headings_without_their_states() -> None:
     assert document.title == "The guide"
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        ("a.org", "Rent: +4,000+ 4,250 euros.", "Rent: ~~4,000~~ 4,250 euros."),
+        ("a.org", "+---+---+\n1 + 2, C++, +49 40", "+---+---+\n1 + 2, C++, +49 40"),
+        ("a.adoc", "Rent: [.line-through]#4,000# 4,250.", "Rent: ~~4,000~~ 4,250."),
+        ("a.tex", "Rent: \\sout{4,000} 4,250 \\textst{x}.", "Rent: ~~4,000~~ 4,250 \\textst{x}."),
+    ],
+)  # fmt: skip
+def test_what_is_crossed_out_is_marked(name: str, text: str, shown: str) -> None:
+    assert parse(name, text.encode()).text.strip() == shown
+
+
 def test_latex_has_sections_and_no_comments() -> None:
     document = parse("a.tex", TEX.encode())
     assert outline(document) == [(1, "Methods & more"), (2, "Counting sheep")]
