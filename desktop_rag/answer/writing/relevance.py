@@ -37,6 +37,7 @@ _ABOUT_ACROSS, _DOUBTFUL_ACROSS = 0.24, 0.36
 # What is asked of a name has at least this sum for a piece: the name alone is not enough.
 _ABOUT_BARE, _SURELY_BARE = 0.25, 0.7
 _SHORTEST_END = 4
+_LEAST_NAMED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,10 @@ def relevance_of(
         has(question, _SURELY_ABOUT, _DOUBTFUL_ACROSS)
         and (not doubt.bare or has(doubt.bare, _SURELY_BARE, _DOUBTFUL_ACROSS))
     )
-    return is_of_more and has(question, _ABOUT, across), is_sure
+    # A file that bears two words of the question may say it in other words, or in another language.
+    asked = content_words(question)
+    is_named = any(len(words_held(asked, c.named)) >= _LEAST_NAMED for c in pieces)
+    return is_named or (is_of_more and has(question, _ABOUT, across)), is_sure
 
 
 def _is_asked_for(cell: str, question: str) -> bool:

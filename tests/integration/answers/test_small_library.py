@@ -144,3 +144,14 @@ def test_a_name_alone_does_not_make_a_piece_the_answer(open_indexed: OpenIndexed
     services = open_indexed({**FILES, "expenses.txt": text})
     answer = ask(services, "What is Petra Maria Holm's favourite tram line?")
     assert not answer.sources or (answer.notes and answer.notes.is_unsure)
+
+
+def test_a_file_that_bears_the_words_of_the_question_is_never_nothing(
+    open_indexed: OpenIndexed,
+) -> None:
+    deed = "This deed lasts three years. The contractual penalty is EUR 40,000."
+    services = open_indexed({**FILES, "NDA Tarvex Robotics.txt": deed})
+    answer = ask(services, "Wie hoch ist die Vertragsstrafe im NDA mit Tarvex?")
+    assert "The contractual penalty is EUR 40,000." in answer.text
+    assert answer.notes
+    assert answer.notes.is_unsure
