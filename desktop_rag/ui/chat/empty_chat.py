@@ -121,7 +121,7 @@ class EmptyChat(QScrollArea):
             words = tr(
                 "Ask anything about your {count_of}. Every answer has numbered sources that"
                 " open at the right page or section.",
-                count_of=count_of(files, tr("file"), tr("files")),
+                count_of=count_of(files, tr("file"), tr("files")) if files else tr("files"),
             )
         self._library_words = words
         self._show()
