@@ -3392,6 +3392,10 @@ Die Datei bleibt.</translation>
         <translation>Modell entfernen</translation>
     </message>
     <message>
+        <source>makes things up: only what your documents back is shown</source>
+        <translation>erfindet manches: nur was Ihre Dokumente belegen, wird gezeigt</translation>
+    </message>
+    <message>
         <source>reads {count} tokens</source>
         <translation>liest {count} Tokens</translation>
     </message>
@@ -3410,10 +3414,6 @@ Die Datei bleibt.</translation>
     <message>
         <source>calls tools</source>
         <translation>ruft Werkzeuge auf</translation>
-    </message>
-    <message>
-        <source>makes things up</source>
-        <translation>erfindet Dinge</translation>
     </message>
     <message>
         <source>kept by {program}, which also removes it</source>

@@ -160,6 +160,10 @@ def in_words(download: Download) -> str:
 
 
 def _facts_here(model: LocalModel) -> Iterator[str]:
+    if model.is_used:
+        yield tr("in use")
+    if model.makes_things_up:
+        yield tr("makes things up: only what your documents back is shown")
     yield size_in_words(model.header.size_bytes)
     if tokens := model.context_tokens:
         yield tr("reads {count} tokens", count=number_in_words(tokens))
@@ -171,20 +175,16 @@ def _facts_here(model: LocalModel) -> Iterator[str]:
     if model.written_per_s:
         speed, device = model.written_per_s, one_line(model.device)
         yield tr("writes {count:.0f} tokens a second on {device}", count=speed, device=device)
-    if model.makes_things_up:
-        yield tr("makes things up")
-    if model.is_used:
-        yield tr("in use")
 
 
 def _facts_offered(model: OfferedModel) -> Iterator[str]:
+    if model.makes_things_up:
+        yield tr("makes things up: only what your documents back is shown")
     yield tr("about {size}", size=size_in_words(model.size_bytes))
     yield tr("for {size:.0f} GB of memory", size=model.memory_gb)
     yield model.licence
     if model.calls_tools:
         yield tr("calls tools")
-    if model.makes_things_up:
-        yield tr("makes things up")
 
 
 def _languages(model: OfferedModel) -> str:
