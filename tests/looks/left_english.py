@@ -34,6 +34,8 @@ _ROLES = (
 # Languages are listed by what they call themselves.
 _OWN_NAMES = {"English"}
 _TAG = re.compile(r"<[^>]*>")
+# A path is not in any language.
+_PATH = re.compile(r"(?:/[^\s/]+){2,}")
 
 
 def left_english(root: QWidget) -> Iterator[str]:
@@ -41,7 +43,7 @@ def left_english(root: QWidget) -> Iterator[str]:
     for widget in (root, *root.findChildren(QWidget)):
         if widget.isVisibleTo(root):
             for said in _texts(widget):
-                text = _TAG.sub("", said).strip()
+                text = _PATH.sub("", _TAG.sub("", said)).strip()
                 if text and is_left_english(text):
                     yield f"{text!r} of a {type(widget).__name__} is English"
 
