@@ -333,7 +333,9 @@ class Chat:
         return self._files_about(messages[last_question(messages)], self._set_up(conversation))
 
     def files_about(self, question: str, scope: QuestionScope = ALL_DOCUMENTS) -> tuple[int, str]:
-        """The number of files that a question with filters may find, and the model, "" for none."""
+        """The number of files that a question with filters may find, and the model that is asked
+        about each, "" for none.
+        """
         return self._files_about(user_message(question, scope=scope), self.set_up())
 
     def _files_about(self, question: Message, setup: Setup) -> tuple[int, str]:
@@ -348,7 +350,7 @@ class Chat:
         count = len(self._finder.every_attached(request.attached_ids, MOST_FILES))
         if not (count and request.is_summary):
             count += self._finder.count_files(request.query, MOST_FILES, setup.reach)
-        return count, model.name if model else ""
+        return count, model.name if model and not model.is_weak else ""
 
     def go_on(
         self,

@@ -17,7 +17,7 @@ from desktop_rag.answer.writing.answer_texts import texts_for
 from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest
 from desktop_rag.answer.writing.extractive_answer import quoted
 from desktop_rag.core.claims import Verdict
-from desktop_rag.core.conversation import AnswerEvent, SourceRef, TextDelta
+from desktop_rag.core.conversation import AnswerEvent, AnswerWaits, SourceRef, TextDelta
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.models.ports import ChatModel
@@ -51,6 +51,8 @@ def add_words(
     fence = secrets.token_hex(4)
     instructions = in_manner(_INSTRUCTIONS, request.setup.settings.preferences)
     turns = turns_about(sources, draft.plain_question, instructions, fence, extras)
+    # The excerpts are there: without a word they would seem to be all.
+    yield AnswerWaits(f"“{model.name}” is writing.")
     try:
         written = yield from generate_telling(model, turns, request.cancel, most_chars=_MOST_CHARS)
     except AppError as error:

@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from desktop_rag.features.local_model.fetcher import HOST_VARIABLE
+from desktop_rag.features.local_model.local_models import LocalModelServices
 from desktop_rag.models.endpoint_address import OWN_ADDRESS
 from desktop_rag.models.endpoints.endpoint_check import USUAL
 from tests.servers.chat_server import ChatServer
@@ -167,3 +168,22 @@ def test_a_model_of_the_list_is_used_fetched_in_part_and_removed(
         person.waits_until(is_gone)
     every.sees("None yet.")
     host.close()
+
+
+@pytest.mark.slow
+def test_a_model_chosen_from_the_list_shows_work_until_it_is_used(
+    person: Person, papers: Path
+) -> None:
+    own = person.app.services.home.local_models
+    own.mkdir(parents=True)
+    write_model(own / "mine.gguf")
+    ways = ways_to_write(person, papers)
+    ways.clicks("All models…")
+    person.waits_until(lambda: QApplication.activeModalWidget() is not ways.place)
+    person.in_the_dialog().clicks("Use mine")
+    ways.sees("Loading “mine”")
+    assert ways.place.isVisible()
+    assert "Choose a model file…" not in ways.screen()
+    person.sees("mine is used from now on.")
+    assert person.app.services.wing(LocalModelServices).models.server.loaded == "mine"
+    assert not ways.place.isVisible()

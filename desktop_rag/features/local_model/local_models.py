@@ -5,7 +5,7 @@ The face of the wing, for the window and the command line.
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -128,8 +128,8 @@ class LocalModels:
     def use(self, name: str) -> LocalModel:
         """Have this model answer from now on, and load it; its speed is measured once.
 
-        Returns before it is loaded: a ModelStateChanged tells. AppError when there is no such model
-        or nothing can be run.
+        Returns before it is loaded, see `loading`. AppError when there is no such model or nothing
+        can be run.
         """
         model = self.find(name)
         self._chosen.put(replace(self._at(model.path), name=model.name, path=model.path))
@@ -192,11 +192,16 @@ class LocalModels:
         self._closing.set()
         self.downloads.close()
 
+    def loading(self, name: str, cancel: Event) -> Iterator[str]:
+        """What is waited for, until a model is loaded. AppError when it can't be."""
+        for delta in self.server.begin(name, cancel):
+            yield delta.status
+        self.server.end()
+
     def _load(self, name: str) -> None:
         try:
-            for _ in self.server.begin(name, self._closing):
+            for _ in self.loading(name, self._closing):
                 pass
-            self.server.end()
         except AppError as error:
             log.info("the model is not loaded: %s", error.title)  # the event and a question say so
         except Cancelled:

@@ -3,9 +3,10 @@
 A download goes on while the dialog is closed; its model answers once it is there.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
@@ -18,7 +19,6 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.features.local_model.catalogue import OfferedModel, Suggestion
 from desktop_rag.features.local_model.downloads import Download, DownloadChanged, DownloadState
 from desktop_rag.features.local_model.local_models import LocalModel, LocalModels
-from desktop_rag.features.local_model.model_list import ModelState, ModelStateChanged
 from desktop_rag.features.local_model.ui.models_dialog import ModelsDialog, breakable, in_words
 from desktop_rag.models.endpoints.endpoint_check import LocalServer
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -62,7 +62,7 @@ class WaysDialog(QDialog):
     """Offers the best way for this computer first.
 
     `settings_requested` leads to programs and services, `notified` carries a Notice, `progressed`
-    a download in words, "" once it has ended.
+    a download or loading in words, "" once it has ended.
     """
 
     settings_requested = Signal()
@@ -75,10 +75,11 @@ class WaysDialog(QDialog):
         self._models = models
         self._offer: _Offer | None = None
         self._server: LocalServer | None = None
+        # What is loaded, in words.
+        self._loading = ""
         self._build()
         FileDrop(self, self, lambda _: True).dropped.connect(lambda paths: self.give(paths[0]))
         bridge.hear(DownloadChanged, self._on_download_changed)
-        bridge.hear(ModelStateChanged, self._on_state_changed)
 
     def _build(self) -> None:
         self.setWindowTitle(tr("Written answers"))
@@ -124,7 +125,7 @@ class WaysDialog(QDialog):
 
     def give(self, path: Path) -> None:
         """Use this model file from now on, where it is."""
-        self._run(lambda: self._models.use(self._models.add(path).name))
+        self._run(path.stem, lambda: self._models.use(self._models.add(path).name))
 
     def _refresh(self) -> None:
         # What was shown last stays until the disk is read, so that nothing jumps.
@@ -145,12 +146,16 @@ class WaysDialog(QDialog):
     @Slot(object)
     def _show(self, offer: _Offer | None) -> None:
         self._offer = offer
-        can_run = offer is not None and offer.is_installed
+        can_run = offer is not None and offer.is_installed and not self._loading
         self._press.setVisible(can_run)
         self._file.setVisible(can_run)
         self._all.setVisible(can_run)
-        self._bar.setVisible(can_run and bool(offer and offer.download))
-        if offer is None:
+        self._bar.setVisible(bool(self._loading or (can_run and offer and offer.download)))
+        # A bar without an end moves by itself.
+        self._bar.setMaximum(0 if self._loading else _PARTS)
+        if self._loading:
+            self._words.setText(self._loading)
+        elif offer is None:
             self._words.setText(tr("Looking for models on this computer…"))
         elif not offer.is_installed:
             self._words.setText(f"{_ABSENT} {told(way_to_install('local-model'))}")
@@ -210,7 +215,7 @@ class WaysDialog(QDialog):
         """Use a model of this computer, or fetch one."""
         self._fault.hide()
         if isinstance(model, LocalModel):
-            self._run(lambda: self._models.use(model.name))
+            self._run(model.name, lambda: self._models.use(model.name))
         else:
             fetch = self._models.downloads.fetch
             self._bridge.run(self, lambda: fetch(model), lambda _n: None, self._show_fault)
@@ -221,16 +226,11 @@ class WaysDialog(QDialog):
         self.progressed.emit(in_words(download) if is_running else "")
         if download.state is DownloadState.FAILED:
             self._show_fault(AppError(download.title, download.hint))
-            if not self.isVisible():
-                self.notified.emit(Notice(download.title, download.hint))
         if download.state is DownloadState.DONE:
-            self._run(lambda: self._models.use(Path(download.model.file).stem))
+            name = Path(download.model.file).stem
+            self._run(name, lambda: self._models.use(name))
         elif self._offer:
             self._show(replace(self._offer, found=None, download=download))
-
-    def _on_state_changed(self, event: ModelStateChanged) -> None:
-        if event.state is ModelState.FAILED:
-            self._show_fault(AppError(event.title, event.hint))
 
     @Slot()
     def _on_program_clicked(self) -> None:
@@ -255,17 +255,34 @@ class WaysDialog(QDialog):
         else:
             self._programs.setText(f"{_PROGRAMS} {_NO_PROGRAM}")
 
-    def _run(self, use: Callable[[], LocalModel]) -> None:
-        """Use a model on a worker thread, and say so."""
+    def _run(self, name: str, use: Callable[[], LocalModel]) -> None:
+        """Use a model and load it, which shows, then say what is used."""
         self._fault.hide()
-        loads = tr("Ask again for a written answer. It is loaded and examined meanwhile.")
-        small = tr("A model this small makes things up: it adds to excerpts only what they back.")
-        self._bridge.run(
-            self,
-            use,
-            lambda m: self._tell(m.name, small if m.makes_things_up else loads),
-            self._show_fault,
-        )
+        used = list[LocalModel]()
+
+        def work(cancel: Event) -> Iterator[str]:
+            used.append(use())
+            yield from self._models.loading(used[0].name, cancel)
+
+        def done() -> None:
+            self._show_loading("")
+            again = tr("Ask again for a written answer.")
+            small = tr(
+                "A model this small makes things up: it adds to excerpts only what they back."
+            )
+            self._tell(used[0].name, small if used[0].makes_things_up else again)
+
+        def failed(error: AppError) -> None:
+            self._show_loading("")
+            self._show_fault(error)
+
+        self._show_loading(tr("Loading “{name}”…", name=one_line(name)))
+        self._bridge.stream(self, work, lambda said: self._show_loading(told(said)), done, failed)
+
+    def _show_loading(self, words: str) -> None:
+        self._loading = words
+        self.progressed.emit(words)
+        self._show(self._offer)
 
     def _tell(self, name: str, hint: str) -> None:
         self.hide()
@@ -274,6 +291,8 @@ class WaysDialog(QDialog):
 
     def _show_fault(self, error: AppError) -> None:
         self._fault.say(failure_in_words(error))
+        if not self.isVisible():
+            self.notified.emit(Notice(error.title, error.hint))
 
     @Slot()
     def _on_file_clicked(self) -> None:
