@@ -58,8 +58,7 @@ def progress_line(progress: IndexProgress) -> str:
 
 def steps_in_words(progress: IndexProgress) -> list[str]:
     """Each step of the run with its count or its time, in order: `Reading: 2 of 9 files`."""
-    now = progress.step
-    return [_step(step, now, progress) for step in progress.steps]
+    return [_step(step, progress.step) for step in progress.steps]
 
 
 def overall_percent(progress: IndexProgress) -> str:
@@ -78,30 +77,29 @@ def duration_left(seconds: float | None) -> str:
     return "" if seconds is None else tr("{duration} left", duration=_duration(seconds))
 
 
-def _step(step: StepProgress, now: StepProgress | None, progress: IndexProgress) -> str:
+def _step(step: StepProgress, now: StepProgress | None) -> str:
     name, count = _STEPS[step.stage], _count(step)
     if step.is_done:
         return f"{name}: {count or tr('done')}"
     if step is now and count:
         return f"{name}: {count}"
-    # A time for a later step is shown once the first one is known.
-    time = _duration(step.seconds_left) if progress.seconds_left is not None else ""
+    time = _duration(step.seconds_left)
     return f"{name}: {time}" if time else name
 
 
 def _times(progress: IndexProgress, now: StepProgress) -> str:
-    """The time of the present step and of later ones."""
-    if progress.seconds_left is None:
-        later = [_LATER[s.stage] for s in progress.steps if not s.is_done and s is not now]
-        return tr("then {join}", join=", ".join(later)) if later else ""
-    if progress.seconds_left < _MINUTE_S:
+    """The time of the present step and of later ones, as far as they are known."""
+    if progress.seconds_left is not None and progress.seconds_left < _MINUTE_S:
         return duration_left(progress.seconds_left)
     later = [step for step in progress.steps if not step.is_done and step is not now]
-    then = [
-        tr("then {step}, {duration}", step=_LATER[s.stage], duration=_duration(s.seconds_left))
-        for s in later
-    ]
-    return " · ".join([duration_left(now.seconds_left), *then])
+    return " · ".join(filter(None, [duration_left(now.seconds_left), *map(_then, later)]))
+
+
+def _then(step: StepProgress) -> str:
+    name, duration = _LATER[step.stage], _duration(step.seconds_left)
+    if not duration:
+        return tr("then {step}", step=name)
+    return tr("then {step}, {duration}", step=name, duration=duration)
 
 
 def _count(step: StepProgress) -> str:

@@ -1,5 +1,7 @@
 """Progress in words: what happens now, how far it is, what follows, and for how long."""
 
+from dataclasses import replace
+
 import pytest
 
 from desktop_rag.core.library_events import IndexProgress, Stage, StepProgress
@@ -58,10 +60,17 @@ def test_a_line_says_what_happens_and_what_follows(progress: IndexProgress, line
 
 
 def test_before_the_pace_is_known_the_steps_are_named_without_times() -> None:
-    at_first = IndexProgress(Stage.READING, 2116, 0, fraction=0.0, steps=RUN.steps)
-    line = "Reading files · 306 of 2,116 files · then search by meaning, long passages"
+    steps = tuple(replace(step, seconds_left=None) for step in RUN.steps)
+    at_first = IndexProgress(Stage.READING, 2116, 0, fraction=0.0, steps=steps)
+    line = "Reading files · 306 of 2,116 files · then search by meaning · then long passages"
     assert progress_line(at_first) == line
     assert steps_in_words(at_first)[1:] == ["Search by meaning", "Long passages"]
+
+
+def test_only_times_that_are_known_are_told() -> None:
+    steps = (READING, replace(MEANING, seconds_left=None))
+    line = "Reading files · 306 of 2,116 files · about 1 min left · then search by meaning"
+    assert progress_line(IndexProgress(Stage.READING, 2116, 306, steps=steps)) == line
 
 
 def test_what_ends_soon_needs_no_times_of_its_steps() -> None:

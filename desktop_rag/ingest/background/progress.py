@@ -7,13 +7,14 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from desktop_rag.core.library_events import IndexProgress, Stage, StepProgress
 
 # A run that has not ended shows at most this share as done.
 _MOST = 0.999
 # After less work than this its pace is too uncertain to promise a time.
-_LEAST_S = 2.0
+_LEAST_S = 10.0
 # After this much work older measurements count half, so that the pace follows the work.
 _RECENT_S = 30.0
 
@@ -91,8 +92,8 @@ class _Run:
         self.meaning_left = self.meaning_total = 0
         self.pictures_left = self.pictures_done = 0
         self.current_file = ""
-        # The least time left that was told, for so many files and pictures.
-        self.least_s, self.known = math.inf, 0
+        # The least time left that was told, for a step with so many files and pictures.
+        self.least_s, self.told_of = math.inf, (Stage.IDLE, 0)
 
 
 class ProgressMeter:
@@ -128,14 +129,17 @@ class ProgressMeter:
             if (run := self._run) is None:
                 files, unread = self._files, self._unread
                 return IndexProgress(files_total=files, files_done=files, files_unread=unread)
-            steps = tuple(self._steps(run))
+            steps = self._steps(run)
             if not steps:
                 # Its files went away before one was read.
                 return IndexProgress(Stage.READING, fraction=run.share.share)
-            now = next((step for step in steps if not step.is_done), steps[-1])
+            at = next((n for n, step in enumerate(steps) if not step.is_done), -1)
+            now = steps[at] = self._told(run, steps[at])
+            left = [step.seconds_left for step in steps]
+            known = [seconds for seconds in left if seconds is not None]
             return IndexProgress(
                 now.stage, now.files_total, now.files_done, run.current_file, run.share.share,
-                self._seconds_left(run, now, steps), steps,
+                sum(known) if len(known) == len(left) else None, tuple(steps),
             )  # fmt: skip
 
     @property
@@ -151,36 +155,40 @@ class ProgressMeter:
     def _steps(self, run: _Run) -> list[StepProgress]:
         files = run.files_done + run.files_left
         to_mean, to_refine = self._passages_left(run)
+        is_read = not run.files_left
         steps = [
             self._step(Stage.READING, run.files_left, files, run.files_done)
         ] if files else []  # fmt: skip
         if self._has_embedder and (to_mean or run.meant):
             total, left = run.meaning_total, run.meaning_left
-            steps.append(self._step(Stage.EMBEDDING, to_mean, total, total - left))
+            steps.append(
+                self._step(Stage.EMBEDDING, to_mean, total, total - left, is_counted=is_read)
+            )
         if self._has_embedder and self._refines and (to_refine or run.refined):
-            steps.append(self._step(Stage.REFINING, to_refine, 0, 0))
+            steps.append(self._step(Stage.REFINING, to_refine, 0, 0, is_counted=is_read))
         if pictures := run.pictures_left + run.pictures_done:
             done = run.pictures_done
             steps.append(self._step(Stage.PICTURES, run.pictures_left, pictures, done))
         return steps
 
-    def _step(self, stage: Stage, left: float, files: int, files_done: int) -> StepProgress:
-        return StepProgress(stage, left == 0, files, files_done, left * self._paces[stage].seconds)
+    def _step(
+        self, stage: Stage, left: float, files: int, files_done: int, *, is_counted: bool = True
+    ) -> StepProgress:
+        """Without a time while it could only be guessed."""
+        pace = self._paces[stage]
+        is_known = not left or (is_counted and pace.is_measured)
+        seconds = left * pace.seconds if is_known else None
+        return StepProgress(stage, left == 0, files, files_done, seconds)
 
-    def _seconds_left(
-        self, run: _Run, now: StepProgress, steps: tuple[StepProgress, ...]
-    ) -> float | None:
-        """The time left. It only falls for the same files: None while it is known to be longer."""
-        if not self._paces[now.stage].is_measured:
-            return None
-        left = sum(step.seconds_left or 0.0 for step in steps)
+    def _told(self, run: _Run, now: StepProgress) -> StepProgress:
+        """The step under way. Its time only falls: none is told while it is known to be longer."""
         known = run.files_done + run.files_left + run.pictures_done + run.pictures_left
-        if known > run.known:
-            run.least_s, run.known = math.inf, known
-        if left > _LONGER * run.least_s:
-            return None
-        run.least_s = min(run.least_s, left)
-        return run.least_s
+        if (now.stage, known) != run.told_of:
+            run.least_s, run.told_of = math.inf, (now.stage, known)
+        if now.seconds_left is None or now.seconds_left > _LONGER * run.least_s:
+            return replace(now, seconds_left=None)
+        run.least_s = min(run.least_s, now.seconds_left)
+        return replace(now, seconds_left=run.least_s)
 
     def _passages_left(self, run: _Run) -> tuple[float, float]:
         """Passages that lack vectors, and that lack windows, with those not read yet."""

@@ -135,7 +135,7 @@ def test_files_put_back_still_wait() -> None:
     assert shown(meter) == (Stage.READING, 8, 40)
 
 
-def test_later_steps_have_a_time_before_they_begin() -> None:
+def test_no_time_is_guessed() -> None:
     meter, clock = a_meter()
     meter.set_files_left(100)
     assert meter.snapshot().seconds_left is None
@@ -143,11 +143,31 @@ def test_later_steps_have_a_time_before_they_begin() -> None:
     meter.add_read(50, passages=500, left=50)
     reading, meaning, refining = meter.snapshot().steps
     assert reading.seconds_left == 10.0
-    assert meaning.seconds_left
-    assert refining.seconds_left
-    assert meter.snapshot().seconds_left == sum(
-        step.seconds_left or 0 for step in meter.snapshot().steps
-    )
+    assert (meaning.seconds_left, refining.seconds_left) == (None, None)
+    assert meter.snapshot().seconds_left is None
+    meter.add_read(50, passages=500, left=0)
+    clock.now = 30.0
+    meter.add_embedded(500)
+    assert [step.seconds_left for step in meter.snapshot().steps] == [0.0, 20.0, None]
+    meter.add_embedded(500)
+    clock.now = 35.0
+    meter.add_refined(100)
+    assert meter.snapshot().seconds_left is None, "five seconds are too few to measure"
+    clock.now = 50.0
+    meter.add_refined(300)
+    assert meter.snapshot().seconds_left == 600 * 20 / 400
+
+
+def test_a_known_pace_tells_nothing_of_passages_that_are_not_counted() -> None:
+    meter, clock = a_meter()
+    meter.set_passages_left(100, 0)
+    clock.now = 20.0
+    meter.add_embedded(100)
+    meter.set_files_left(10)
+    clock.now = 60.0
+    meter.add_read(5, passages=1, left=5)
+    reading, meaning, _ = meter.snapshot().steps
+    assert (reading.seconds_left, meaning.seconds_left) == (40.0, None)
 
 
 def test_a_pause_takes_no_time_of_the_work() -> None:
@@ -165,21 +185,21 @@ def test_a_pause_takes_no_time_of_the_work() -> None:
 def test_the_time_left_only_falls_for_the_same_files() -> None:
     meter, clock = a_meter(has_embedder=False)
     meter.set_files_left(100)
-    clock.now = 5.0
+    clock.now = 10.0
     meter.add_read(50, passages=0, left=50)
-    assert meter.snapshot().seconds_left == 5.0
-    clock.now = 25.0
+    assert meter.snapshot().seconds_left == 10.0
+    clock.now = 50.0
     meter.add_read(10, passages=0, left=40)
     assert meter.snapshot().seconds_left is None, "it takes longer than was told"
-    clock.now = 30.0
+    clock.now = 60.0
     meter.add_read(38, passages=0, left=2)
     told = meter.snapshot().seconds_left
     assert told
-    assert told < 5.0
+    assert told < 10.0
     meter.set_files_left(200)
     longer = meter.snapshot().seconds_left
     assert longer
-    assert longer > 5.0, "there is more to read"
+    assert longer > 10.0, "there is more to read"
 
 
 # One thing that may happen to a run: a name and a number.
