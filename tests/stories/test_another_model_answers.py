@@ -84,24 +84,27 @@ def choose(person: Person, beginning: str) -> ModelChoice:
     return choice
 
 
-def test_a_new_chat_begins_with_what_was_chosen_last(
+def test_excerpts_only_are_of_one_chat_unless_no_model_is_in_use(
     two_endpoints: None, open_window: Callable[[], Person], papers: Path
 ) -> None:
     first = open_window()
     first.drops(papers)
     first.sees("2 searchable")
     first.presses("Ctrl+1")
-    choice = choose(first, "Excerpts only")
-    assert choice.text() == "Excerpts"
+    choice = choose(first, "Excerpts only in this chat")
+    assert choice.text() == "Excerpts only in this chat"
     first.asks(QUESTION)
     first.sees("Excerpts from your documents")
     first.clicks("New chat")
-    assert choice.text() == "Excerpts"
+    assert choice.text() == "test-model"
+    first.opens_settings("Models")
+    first.clicks("Use excerpts only")
+    first.sees("Use for answers")
     first.closes_the_window()
 
     person = open_window()
     [choice] = person.window.findChildren(ModelChoice)
-    person.waits_until(lambda: choice.text() == "Excerpts")
+    person.waits_until(lambda: choice.text() == "Excerpts only, no model")
     choose(person, "test-model")
     assert choice.text() == "test-model"
     person.clicks("New chat")
@@ -110,5 +113,5 @@ def test_a_new_chat_begins_with_what_was_chosen_last(
     person.sees("test-model · ")
     person.waits_until(lambda: len(person.rows("Chats")) == 2)
     person.opens_row("Chats", 1)
-    person.waits_until(lambda: choice.text() == "Excerpts")
+    person.waits_until(lambda: choice.text() == "Excerpts only in this chat")
     assert person.app.services.chat.models.endpoint.model == "test-model"

@@ -333,8 +333,9 @@ class ChatPage(QWidget):
         """Apply the settings that affect this page."""
         endpoint, before = settings.endpoint, self._endpoint
         if endpoint.is_set and before and endpoint != before:
-            # A person who connects a model wants new chats to use it.
-            self.sessions.begin_without_model(is_wanted=False)
+            # A person who connects a model wants it to answer here.
+            self._session.is_without_model = False
+            self._show_model()
         self._endpoint = endpoint
         self.models.show_settings(settings)
         self.assistants.apply(settings)
@@ -558,9 +559,8 @@ class ChatPage(QWidget):
 
     @Slot(str, str)
     def _on_model_chosen(self, base_url: str, model: str) -> None:
-        """Excerpts only are for this chat and new ones, a model is for all."""
+        """Excerpts only are for this chat, a model is for all."""
         self._session.is_without_model = not base_url
-        self.sessions.begin_without_model(is_wanted=not base_url)
         self._show_model()
         if base_url:
             self.model_chosen.emit(base_url, model)

@@ -52,8 +52,6 @@ class ChatSession(QObject):
         chat: Chat,
         conversation: Conversation | None = None,
         parent: QObject | None = None,
-        *,
-        is_without_model: bool = False,
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge
@@ -74,7 +72,7 @@ class ChatSession(QObject):
         # Nothing was found for the last question, and files were still unread.
         self.is_too_early = False
         # As the last question was asked, unless the person changed it.
-        self.is_without_model = is_without_model
+        self.is_without_model = False
 
     @property
     def conversation_id(self) -> str:

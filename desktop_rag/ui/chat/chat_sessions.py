@@ -6,13 +6,11 @@ opened. One without a question yet is stored nowhere, so it stays open.
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Conversation, Message, MessagesStored
-from desktop_rag.core.files.own_files import read_part, update_object
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.foundation.bridge import Bridge
 
@@ -37,39 +35,16 @@ class ChatSessions(QObject):
     titled = Signal()
     scope_loaded = Signal()
 
-    def __init__(
-        self, bridge: Bridge, chat: Chat, parent: QObject | None, remembered: Path | None
-    ) -> None:
-        """`remembered` is the file that keeps whether new chats are without a model."""
+    def __init__(self, bridge: Bridge, chat: Chat, parent: QObject | None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
-        self._remembered = remembered
-        self._is_without_model = False
         self._open: list[ChatSession] = []
         self._apart: list[ChatSession] = []
         self._proposal = ""
         self.messages_changed.connect(self._follow_proposal)
         self.current = self._unsent = self._new(None)
         bridge.hear(MessagesStored, self._on_messages_stored)
-        if remembered:
-            bridge.run(self, lambda: read_part(remembered, "chats"), self._on_choice_read)
-
-    def _on_choice_read(self, kept: dict[str, object]) -> None:
-        self._begin(is_without_model=kept.get("without_model") is True)
-
-    def _begin(self, *, is_without_model: bool) -> None:
-        self._is_without_model = is_without_model
-        if not self._unsent.conversation_id:
-            self._unsent.is_without_model = is_without_model
-            self.scope_loaded.emit()
-
-    def begin_without_model(self, *, is_wanted: bool) -> None:
-        """Set whether new chats have excerpts only."""
-        self._begin(is_without_model=is_wanted)
-        if path := self._remembered:
-            chosen = {"without_model": is_wanted}
-            self._bridge.run(self, lambda: update_object(path, chats=chosen))
 
     def show_unsent(self) -> None:
         """Show the conversation without a question yet, and its attachments."""
@@ -126,10 +101,7 @@ class ChatSessions(QObject):
             self.show_unsent()
 
     def _new(self, conversation: Conversation | None) -> ChatSession:
-        session = ChatSession(
-            self._bridge, self._chat, conversation, self,
-            is_without_model=conversation is None and self._is_without_model,
-        )  # fmt: skip
+        session = ChatSession(self._bridge, self._chat, conversation, self)
         for signal, onward in (
             (session.conversation_stored, self.conversation_stored),
             (session.busy_changed, self.busy_changed),

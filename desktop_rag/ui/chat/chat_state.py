@@ -4,7 +4,6 @@ The tray lists the last chats, and the popup asks in new ones, before a chat pag
 """
 
 from collections.abc import Callable
-from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -142,13 +141,11 @@ class ChatState(QObject):
     """The list of chats, the open ones, and the overview of the library."""
 
     def __init__(
-        self, bridge: Bridge, library: Library, chat: Chat, parent: QObject | None = None,
-        remembered: Path | None = None,
-    ) -> None:  # fmt: skip
-        """`remembered` is the file that keeps the last choice between model and excerpts."""
+        self, bridge: Bridge, library: Library, chat: Chat, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
         self.feed = ConversationFeed(bridge, chat, self)
-        self.sessions = ChatSessions(bridge, chat, self, remembered)
+        self.sessions = ChatSessions(bridge, chat, self)
         self.overview = LibraryOverview(bridge, library, self)
         self.sessions.answered.connect(self.feed.refresh)
         self.sessions.titled.connect(self.feed.refresh)

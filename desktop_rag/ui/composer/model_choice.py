@@ -17,7 +17,6 @@ from desktop_rag.ui.foundation.wording import given_name, literal, one_line, sho
 from desktop_rag.ui.widgets.controls import MenuButton, PlainLabel, centred, set_tip
 from desktop_rag.ui.widgets.layouts import vertical
 
-_EXCERPTS = tr("Excerpts only (no model)")
 _COMPARISON = "comparison"
 _MAX_MODELS = 12
 _MAX_NAME = 40
@@ -65,15 +64,21 @@ class ModelChoice(MenuButton):
     def _used(self) -> EndpointSettings:
         return EndpointSettings() if self._is_without_model else self._settings.endpoint
 
+    @property
+    def _excerpts(self) -> str:
+        """While a model is in use, they are the choice of one chat."""
+        has_model = self._settings.endpoint.is_set
+        return tr("Excerpts only in this chat") if has_model else tr("Excerpts only, no model")
+
     def _show(self) -> None:
         endpoint = self._used
         self.setEnabled(not self._assistant_model)
-        chosen = endpoint.model if endpoint.is_set else tr("Excerpts")
+        chosen = endpoint.model if endpoint.is_set else self._excerpts
         self.setText(shortened(self._assistant_model or chosen, _MAX_NAME))
         full_name = (
             tr("Model: {model} at {label}", model=endpoint.model, label=given_name(endpoint.label))
             if endpoint.is_set
-            else _EXCERPTS
+            else self._excerpts
         )
         action = tr("Set by the assistant") if self._assistant_model else tr("Press to change")
         self.setAccessibleName(f"{one_line(self._assistant_model or full_name)}. {action}")
@@ -102,7 +107,7 @@ class ModelChoice(MenuButton):
             for model in self._models_of(endpoint):
                 self._add(model, endpoint.base_url, model)
             self.choices.addSeparator()
-        self._add(_EXCERPTS, "", "")
+        self._add(self._excerpts, "", "")
         count = sum(len(self._models_of(endpoint)) for endpoint in self._settings.endpoints)
         if self.offers_comparison and count > 1:
             self.choices.addAction(tr("Compare models…")).setData(_COMPARISON)

@@ -188,7 +188,7 @@ _NEW = tr("New endpoint")
 class EndpointChoice(QWidget):
     """A list of endpoints with buttons for the selected one.
 
-    All signals carry an address; `shown` carries "" for a new endpoint.
+    All signals carry an address; `shown` carries "" for a new endpoint, `used` for none.
     """
 
     shown = Signal(str)
@@ -200,7 +200,8 @@ class EndpointChoice(QWidget):
         self.list = DropDown(self)
         self.list.setMinimumContentsLength(16)
         self.list.setAccessibleName(tr("Endpoint"))
-        self._use = TextButton(tr("Use for answers"), then=lambda: self.used.emit(self._shown))
+        self._use = TextButton("", then=self._on_use_clicked)
+        self._used = ""
         self._add = TextButton(tr("Add endpoint"), then=lambda: self.shown.emit(""))
         self._remove = TextButton(tr("Remove"), kind="quiet")
         self._remove.setAccessibleDescription(
@@ -236,9 +237,15 @@ class EndpointChoice(QWidget):
             if not shown:
                 self.list.addItem(_NEW, "")
             self.list.setCurrentIndex(self.list.findData(shown))
-        self._use.setVisible(bool(shown) and shown != used)
+        self._used = used
+        self._use.setText(tr("Use excerpts only") if shown == used else tr("Use for answers"))
+        self._use.setVisible(bool(shown))
         self._add.setVisible(bool(shown))
         self._remove.setVisible(bool(shown))
+
+    @Slot()
+    def _on_use_clicked(self) -> None:
+        self.used.emit("" if self._shown == self._used else self._shown)
 
     @property
     def _shown(self) -> str:

@@ -105,7 +105,7 @@ class ModelsForm(QWidget):
         self._endpoint.changed.connect(self._on_endpoint_changed)
         self._endpoint.choice.shown.connect(self._on_shown)
         self._endpoint.choice.used.connect(
-            lambda base_url: self._change_to(self._settings.using(base_url), base_url)
+            lambda base_url: self._change_to(self._settings.using(base_url), base_url or self.shown)
         )
         self._endpoint.choice.removed.connect(self._on_removed)
         self._helper.changed.connect(

@@ -320,7 +320,7 @@ class MainWindow(QMainWindow):
         # What shows the ways to written answers; a wing may know more of them.
         self.ways_to_write: Callable[[], None] = self.show_models
         self.settings = EditedSettings(settings, self)
-        self.chats = ChatState(bridge, library, chat, self, home.window)
+        self.chats = ChatState(bridge, library, chat, self)
         self.pages = WindowPages(
             bridge, library, chat, theme, home, self.chats, self.settings, kinds_read
         )

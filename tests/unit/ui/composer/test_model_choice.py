@@ -47,7 +47,7 @@ def test_it_is_visible_only_when_there_is_a_choice(choice: ModelChoice) -> None:
     assert choice.isHidden()
     choice.show_settings(Settings(other_endpoints=(ODD,)))
     assert not choice.isHidden()
-    assert choice.text() == "Excerpts"
+    assert choice.text() == "Excerpts only, no model"
 
 
 def test_offered_models_are_one_click_away(
@@ -62,7 +62,7 @@ def test_offered_models_are_one_click_away(
     literal = "<b>a&&b</b>"
     wanted = [
         endpoint.label, "test-model", "tiny", "api.example.com", literal,
-        "Excerpts only (no model)", "Settings…",
+        "Excerpts only in this chat", "Settings…",
     ]  # fmt: skip
     qtbot.waitUntil(lambda: entries(choice) == wanted)
     checked = [a.text() for a in choice.menu().actions() if a.isChecked()]
@@ -70,7 +70,7 @@ def test_offered_models_are_one_click_away(
     for text, chosen in (
         ("tiny", [server.base_url, "tiny"]),
         (literal, [ODD.base_url, ODD.model]),
-        ("Excerpts only (no model)", ["", ""]),
+        ("Excerpts only in this chat", ["", ""]),
     ):
         with qtbot.waitSignal(choice.chosen) as told:
             pick(choice, text)

@@ -67,7 +67,7 @@ def test_the_endpoint_in_use_is_shown_first(form: ModelsForm) -> None:
     assert listed(form) == ["api.example.com", "Desk · in use"]
     assert address(form).text() == HERE.base_url
     assert field(form, QLineEdit, "Name").text() == "Desk"
-    assert not button(form, "Use for answers").isVisible()
+    assert button(form, "Use excerpts only").isVisible()
 
 
 def test_without_endpoints_the_list_is_hidden(
