@@ -236,6 +236,10 @@
         <translation>Noch keine Dokumente</translation>
     </message>
     <message>
+        <source>then {step}</source>
+        <translation>dann {step}</translation>
+    </message>
+    <message>
         <source>then {step}, {duration}</source>
         <translation>dann {step}, {duration}</translation>
     </message>
@@ -250,10 +254,6 @@
     <message>
         <source>{duration} left</source>
         <translation>noch {duration}</translation>
-    </message>
-    <message>
-        <source>then {join}</source>
-        <translation>dann {join}</translation>
     </message>
     <message>
         <source>{files_done:,} of {files}</source>
@@ -872,12 +872,16 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
         <translation>Das Bild ist beschädigt.</translation>
     </message>
     <message>
-        <source>Excerpts only (no model)</source>
-        <translation>Nur Auszüge (kein Modell)</translation>
-    </message>
-    <message>
         <source>Excerpts</source>
         <translation>Auszüge</translation>
+    </message>
+    <message>
+        <source>Excerpts only in this chat</source>
+        <translation>Nur Auszüge in diesem Chat</translation>
+    </message>
+    <message>
+        <source>Excerpts only, no model</source>
+        <translation>Nur Auszüge, kein Modell</translation>
     </message>
     <message>
         <source>Model: {model} at {label}</source>
@@ -1886,6 +1890,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Skip files ignored by .gitignore</source>
         <translation>Von .gitignore ignorierte Dateien überspringen</translation>
+    </message>
+    <message>
+        <source>Subfolders</source>
+        <translation>Unterordner</translation>
     </message>
     <message>
         <source>Include hidden files and folders</source>
@@ -3312,8 +3320,16 @@ Die vollständige Adresse lautet:
         <translation>Schon hier, unter „Alle Modelle…“: {names}.</translation>
     </message>
     <message>
+        <source>Ask again for a written answer.</source>
+        <translation>Fragen Sie für eine geschriebene Antwort noch einmal.</translation>
+    </message>
+    <message>
         <source>A model this small makes things up: it adds to excerpts only what they back.</source>
         <translation>Ein so kleines Modell erfindet Dinge: Es ergänzt Auszüge nur um das, was sie belegen.</translation>
+    </message>
+    <message>
+        <source>Loading “{name}”…</source>
+        <translation>„{name}“ wird geladen…</translation>
     </message>
     <message>
         <source>{name} is used from now on.</source>
@@ -3426,10 +3442,6 @@ Die Datei bleibt.</translation>
     <message>
         <source>{names} and about {count} more</source>
         <translation>{names} und etwa {count} weitere</translation>
-    </message>
-    <message>
-        <source>Ask again for a written answer. It is loaded and examined meanwhile.</source>
-        <translation>Fragen Sie noch einmal für eine geschriebene Antwort. Es wird inzwischen geladen und geprüft.</translation>
     </message>
     <message>
         <source>{name}: {done} of {total}</source>
@@ -4098,6 +4110,10 @@ Die Datei bleibt.</translation>
     <message>
         <source>No model server answers at the usual addresses on this computer. To get a free one, install Ollama (ollama.com), enter “ollama pull llama3.2” in a terminal, and search again.</source>
         <translation>Unter den üblichen Adressen dieses Computers antwortet kein Modell-Server. Einen kostenlosen bekommen Sie so: Ollama installieren (ollama.com), in einem Terminal „ollama pull llama3.2“ eingeben und noch einmal suchen.</translation>
+    </message>
+    <message>
+        <source>Use excerpts only</source>
+        <translation>Nur Auszüge verwenden</translation>
     </message>
     <message>
         <source>Choose a model…</source>
@@ -13712,6 +13728,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>“{name}” is not whole.</source>
         <translation>„{name}“ ist nicht vollständig.</translation>
+    </message>
+    <message>
+        <source>“{name}” is writing.</source>
+        <translation>„{name}“ schreibt.</translation>
     </message>
     <message>
         <source>“{name}” looks at what was found.</source>

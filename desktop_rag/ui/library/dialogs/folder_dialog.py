@@ -3,13 +3,23 @@
 The bridge counts the folder again after each change; no file is opened.
 """
 
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
-from PySide6.QtCore import QTimer, Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QWidget
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QLineEdit,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QTreeWidgetItemIterator,
+    QWidget,
+)
 
 from desktop_rag.core.domain import WHOLE_FOLDER, Collection, Source, SourceRules
 from desktop_rag.core.errors import AppError
@@ -32,6 +42,88 @@ from desktop_rag.ui.widgets.layouts import Stretch, clear, fill, horizontal, ver
 from desktop_rag.ui.widgets.scrolled_page import scrolling
 
 _DELAY_MS = 400
+_TREE_PX = 150
+_PATH = Qt.ItemDataRole.UserRole
+# What has a meaning in a pattern.
+_SPECIAL = re.compile(r"[\\*?\[\]]")
+
+
+class SubfolderTree(QTreeWidget):
+    """The folders below a folder, ticked unless a pattern leaves them out.
+
+    A folder is read when it is opened, on a worker thread. `chosen` carries a pattern, and whether
+    it is to leave its folder out.
+    """
+
+    chosen = Signal(str, bool)
+
+    def __init__(self, bridge: Bridge, root: Path) -> None:
+        super().__init__()
+        self._bridge = bridge
+        self._root = root
+        self._patterns = frozenset[str]()
+        self.setHeaderHidden(True)
+        self.setAccessibleName(tr("Subfolders"))
+        self.setMinimumHeight(_TREE_PX)
+        self.hide()
+        self.itemChanged.connect(self._on_changed)
+        self.itemExpanded.connect(self._read)
+        self._read(self.invisibleRootItem())
+
+    def show_patterns(self, patterns: Sequence[str]) -> None:
+        """Tick the folders that these patterns don't name."""
+        self._patterns = frozenset(patterns)
+        every = QTreeWidgetItemIterator(self)
+        with QSignalBlocker(self):
+            while item := every.value():
+                self._tick(item)
+                every += 1
+
+    @Slot(QTreeWidgetItem)
+    def _read(self, item: QTreeWidgetItem) -> None:
+        if not item.childCount():
+            below = item.data(0, _PATH) or ""
+            folder = self._root / below
+            self._bridge.run(
+                self, lambda: _subfolders(folder), lambda names: self._add(item, below, names)
+            )
+
+    def _add(self, item: QTreeWidgetItem, below: str, names: Sequence[str]) -> None:
+        with QSignalBlocker(self):
+            for name in names:
+                child = QTreeWidgetItem(item, [one_line(name)])
+                child.setData(0, _PATH, f"{below}{name}/")
+                child.setChildIndicatorPolicy(QTreeWidgetItem.ChildIndicatorPolicy.ShowIndicator)
+                self._tick(child)
+        if not names:
+            item.setChildIndicatorPolicy(QTreeWidgetItem.ChildIndicatorPolicy.DontShowIndicator)
+        if below == "":
+            self.setVisible(bool(names))
+
+    def _tick(self, item: QTreeWidgetItem) -> None:
+        """A folder in one that is left out is left out with it."""
+        above = item.parent()
+        is_above_in = above is None or above.checkState(0) is Qt.CheckState.Checked
+        is_in = is_above_in and _pattern(item) not in self._patterns
+        item.setCheckState(0, Qt.CheckState.Checked if is_in else Qt.CheckState.Unchecked)
+        item.setDisabled(not is_above_in)
+
+    @Slot(QTreeWidgetItem)
+    def _on_changed(self, item: QTreeWidgetItem) -> None:
+        self.chosen.emit(_pattern(item), item.checkState(0) is Qt.CheckState.Unchecked)
+
+
+def _pattern(item: QTreeWidgetItem) -> str:
+    return "/" + _SPECIAL.sub(r"\\\g<0>", item.data(0, _PATH))
+
+
+def _subfolders(folder: Path) -> list[str]:
+    """On a worker thread: the names of the folders in a folder that can be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
+    except OSError:
+        return []
 
 
 class RulesForm(QWidget):
@@ -75,6 +167,12 @@ class RulesForm(QWidget):
             max_file_mb=self._largest.value(),
             excluded_files=self._shown.excluded_files if self._keeps_files.isChecked() else (),
         )
+
+    @Slot(str, bool)
+    def leave_out(self, pattern: str, is_out: bool) -> None:
+        """Add a pattern, or take it away."""
+        others = [line for line in self.rules.excluded if line != pattern]
+        self._patterns.setPlainText("\n".join([*others, pattern] if is_out else others))
 
     def show_rules(self, rules: SourceRules) -> None:
         """Show these rules."""
@@ -227,6 +325,7 @@ class FolderDialog(QDialog):
         self._base.setPlaceholderText("https://example.org/guide/")
         self._base.setAccessibleName(tr("Address of the site"))
         self._encoding = encoding_field(rules.encodings.get(WHOLE_FOLDER, ""))
+        self._subfolders = SubfolderTree(bridge, path)
         self._preview = PreviewPanel()
         self._confirm = TextButton(
             tr("Save") if source else tr("Add folder"),
@@ -240,6 +339,7 @@ class FolderDialog(QDialog):
         )
         self._build(is_new=source is None)
         self._confirm.setDefault(True)
+        self._subfolders.chosen.connect(self._rules.leave_out)
         self._rules.changed.connect(self._count)
         self._count()
 
@@ -263,9 +363,10 @@ class FolderDialog(QDialog):
                 note(tr("For a folder that mirrors a site: its sources link there.")),
             )
         left.addStretch(1)
+        right = vertical((self._subfolders, 1), (self._preview, 1), spacing=8)
         vertical(
             ElidedLabel(one_line(str(self._path)), scale="heading"),
-            (horizontal((left, 2), (self._preview, 3), spacing=20), 1),
+            (horizontal((left, 2), (right, 3), spacing=20), 1),
             horizontal(Stretch(), self._cancel_button, self._confirm),
             on=self,
             margins=(20, 18, 20, 16),
@@ -279,6 +380,7 @@ class FolderDialog(QDialog):
         self._job.cancel()
         self._cancel = cancel = Event()
         library, path, rules = self._library, self._path, self._rules.rules
+        self._subfolders.show_patterns(rules.excluded)
         self._preview.show_counting()
         self._job = self._bridge.run(
             self,

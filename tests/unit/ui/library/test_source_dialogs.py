@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QListWidget,
     QPlainTextEdit,
     QRadioButton,
+    QTreeWidgetItem,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
@@ -23,7 +24,7 @@ from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.library.dialogs.collections_dialog import CollectionsDialog
-from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog, RulesForm
+from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog, RulesForm, SubfolderTree
 from desktop_rag.ui.library.source_actions import SourceActions
 from tests.unit.ui.rooms import button, field, texts
 
@@ -78,6 +79,37 @@ def test_a_pattern_changes_the_preview_and_the_rules(
         button(dialog, "Save").click()
     assert told.args is not None
     assert told.args[1:] == [SourceRules(excluded=("*.log",)), ""]
+
+
+def row(dialog: FolderDialog, name: str) -> QTreeWidgetItem:
+    [tree] = dialog.findChildren(SubfolderTree)
+    return tree.findItems(name, Qt.MatchFlag.MatchExactly | Qt.MatchFlag.MatchRecursive)[0]
+
+
+def test_any_subfolder_is_left_out_by_its_tick(
+    bridge: Bridge, library: Library, folder: Path, parent: QWidget, qtbot: QtBot
+) -> None:
+    for name in ("old [1]/drafts", "old [1]/final", "new"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "a.md").write_text("A lamp.")
+    dialog = FolderDialog(bridge, library, folder, library.collections.all(), None, parent)
+    dialog.open()
+    qtbot.waitUntil(lambda: says(dialog, "5 files to index"))
+    [tree] = dialog.findChildren(SubfolderTree)
+    tree.expandItem(row(dialog, "old [1]"))
+    qtbot.waitUntil(lambda: row(dialog, "old [1]").childCount() == 2)
+    row(dialog, "drafts").setCheckState(0, Qt.CheckState.Unchecked)
+    qtbot.waitUntil(lambda: says(dialog, "4 files to index"))
+    row(dialog, "old [1]").setCheckState(0, Qt.CheckState.Unchecked)
+    qtbot.waitUntil(lambda: says(dialog, "3 files to index"))
+    assert row(dialog, "final").isDisabled()
+    row(dialog, "old [1]").setCheckState(0, Qt.CheckState.Checked)
+    qtbot.waitUntil(lambda: says(dialog, "4 files to index"))
+    assert row(dialog, "drafts").checkState(0) is Qt.CheckState.Unchecked
+    with qtbot.waitSignal(dialog.submitted) as told:
+        button(dialog, "Add folder").click()
+    assert told.args is not None
+    assert told.args[1] == SourceRules(excluded=("/old \\[1\\]/drafts/",))
 
 
 def test_a_new_folder_is_asked_for_little(folder_dialog: FolderDialog, qtbot: QtBot) -> None:
