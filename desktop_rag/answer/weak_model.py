@@ -51,7 +51,6 @@ def add_words(
     fence = secrets.token_hex(4)
     instructions = in_manner(_INSTRUCTIONS, request.setup.settings.preferences)
     turns = turns_about(sources, draft.plain_question, instructions, fence, extras)
-    # The excerpts are there: without a word they would seem to be all.
     yield AnswerWaits(f"“{model.name}” is writing.")
     try:
         written = yield from generate_telling(model, turns, request.cancel, most_chars=_MOST_CHARS)
