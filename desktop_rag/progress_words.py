@@ -4,29 +4,31 @@ Counts are of the files in the present step. The percentage is of all steps toge
 as both stand side by side.
 """
 
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import tr, translated
 from desktop_rag.core.library_events import IndexProgress, Stage, StepProgress
 from desktop_rag.core.pictures import PictureHold, WaitingPictures
+from desktop_rag.core.setting_text import marked
 
+# Constants are only marked: a terminal that asks the app of the window is answered in English.
 _MINUTE_S = 60
 _HOUR_S = 3600
 _HEADLINES = {
-    Stage.STARTING: tr("Opening the library"),
-    Stage.SCANNING: tr("Looking for changes"),
-    Stage.READING: tr("Reading files"),
-    Stage.EMBEDDING: tr("Searchable by words. Preparing search by meaning"),
-    Stage.REFINING: tr("Searchable. Refining long passages"),
-    Stage.PICTURES: tr("Searchable. Reading pictures and scanned pages"),
-    Stage.PAUSED: tr("Indexing is paused"),
+    Stage.STARTING: marked("Opening the library"),
+    Stage.SCANNING: marked("Looking for changes"),
+    Stage.READING: marked("Reading files"),
+    Stage.EMBEDDING: marked("Searchable by words. Preparing search by meaning"),
+    Stage.REFINING: marked("Searchable. Refining long passages"),
+    Stage.PICTURES: marked("Searchable. Reading pictures and scanned pages"),
+    Stage.PAUSED: marked("Indexing is paused"),
 }
 _STEPS = {
-    Stage.READING: tr("Reading"), Stage.EMBEDDING: tr("Search by meaning"),
-    Stage.REFINING: tr("Long passages"), Stage.PICTURES: tr("Pictures"),
+    Stage.READING: marked("Reading"), Stage.EMBEDDING: marked("Search by meaning"),
+    Stage.REFINING: marked("Long passages"), Stage.PICTURES: marked("Pictures"),
 }  # fmt: skip
 # As they stand within a line.
 _LATER = {
-    Stage.READING: tr("reading files"), Stage.EMBEDDING: tr("search by meaning"),
-    Stage.REFINING: tr("long passages"), Stage.PICTURES: tr("pictures"),
+    Stage.READING: marked("reading files"), Stage.EMBEDDING: marked("search by meaning"),
+    Stage.REFINING: marked("long passages"), Stage.PICTURES: marked("pictures"),
 }  # fmt: skip
 
 
@@ -34,7 +36,7 @@ def headline(progress: IndexProgress) -> str:
     """The present step: `Reading files`."""
     if progress.stage is Stage.IDLE:
         return tr("Up to date") if progress.files_total else tr("No documents yet")
-    return _HEADLINES[progress.stage]
+    return translated(_HEADLINES[progress.stage])
 
 
 def progress_line(progress: IndexProgress) -> str:
@@ -78,7 +80,7 @@ def duration_left(seconds: float | None) -> str:
 
 
 def _step(step: StepProgress, now: StepProgress | None) -> str:
-    name, count = _STEPS[step.stage], _count(step)
+    name, count = translated(_STEPS[step.stage]), _count(step)
     if step.is_done:
         return f"{name}: {count or tr('done')}"
     if step is now and count:
@@ -96,7 +98,7 @@ def _times(progress: IndexProgress, now: StepProgress) -> str:
 
 
 def _then(step: StepProgress) -> str:
-    name, duration = _LATER[step.stage], _duration(step.seconds_left)
+    name, duration = translated(_LATER[step.stage]), _duration(step.seconds_left)
     if not duration:
         return tr("then {step}", step=name)
     return tr("then {step}, {duration}", step=name, duration=duration)

@@ -20,14 +20,15 @@ from desktop_rag.core.language.translation import (
     tr,
     translated,
 )
-from desktop_rag.core.setting_text import TEXT, SettingText
+from desktop_rag.core.setting_text import TEXT, SettingText, marked
 from desktop_rag.core.settings import SETTING_TEXTS
 
-# What is recorded of the settings and is none of them.
+# What is recorded of the settings and is none of them. Constants are only marked: a terminal that
+# asks the app of the window is answered in English.
 _MORE_NAMES = {
-    "API key": tr("API key"),
-    "other_endpoints": tr("Endpoints"),
-    "shared_library": tr("Shared library"),
+    "API key": marked("API key"),
+    "other_endpoints": marked("Endpoints"),
+    "shared_library": marked("Shared library"),
 }
 
 
@@ -49,63 +50,62 @@ def setting_name(key: str) -> str:
     section, _, name = key.partition(".")
     if text := SETTING_TEXTS.get(key):
         return translated(text.name)
-    return _MORE_NAMES.get(key) or _MORE_NAMES.get(section) or name or key
+    return translated(_MORE_NAMES.get(key) or _MORE_NAMES.get(section) or name or key)
 
 
 KIND_NAMES = {
-    EventKind.QUESTION: tr("Questions"),
-    EventKind.CALL: tr("Endpoint calls"),
-    EventKind.REFUSED: tr("Refused"),
-    EventKind.INDEX: tr("Index"),
-    EventKind.NOTICE: tr("Errors and notices"),
-    EventKind.REPAIR: tr("Repairs"),
-    EventKind.SETTINGS: tr("Settings"),
-    EventKind.FEEDBACK: tr("Feedback"),
+    EventKind.QUESTION: marked("Questions"),
+    EventKind.CALL: marked("Endpoint calls"),
+    EventKind.REFUSED: marked("Refused"),
+    EventKind.INDEX: marked("Index"),
+    EventKind.NOTICE: marked("Errors and notices"),
+    EventKind.REPAIR: marked("Repairs"),
+    EventKind.SETTINGS: marked("Settings"),
+    EventKind.FEEDBACK: marked("Feedback"),
 }
 _PURPOSES: Mapping[str, str] = {
-    Purpose.ANSWER: tr("Answer"),
-    Purpose.HELPER: tr("Background request"),
-    Purpose.EMBEDDING: tr("Embedding"),
-    Purpose.TRANSCRIPTION: tr("Transcription"),
-    Purpose.EXAMINATION: tr("Examination of the model"),
-    Purpose.TEST: tr("Test of the endpoint"),
+    Purpose.ANSWER: marked("Answer"),
+    Purpose.HELPER: marked("Background request"),
+    Purpose.EMBEDDING: marked("Embedding"),
+    Purpose.TRANSCRIPTION: marked("Transcription"),
+    Purpose.EXAMINATION: marked("Examination of the model"),
+    Purpose.TEST: marked("Test of the endpoint"),
 }
 _OPINIONS: Mapping[str, str] = {
-    Opinion.LIKED: tr("Liked an answer"),
-    Opinion.DISLIKED: tr("Disliked an answer"),
-    Opinion.WITHDRAWN: tr("Withdrew the feedback on an answer"),
-    Opinion.REWRITTEN: tr("Rewrote an answer"),
+    Opinion.LIKED: marked("Liked an answer"),
+    Opinion.DISLIKED: marked("Disliked an answer"),
+    Opinion.WITHDRAWN: marked("Withdrew the feedback on an answer"),
+    Opinion.REWRITTEN: marked("Rewrote an answer"),
 }
-_OUTCOMES = {Outcome.STOPPED: tr("stopped"), Outcome.FAILED: tr("failed")}
+_OUTCOMES = {Outcome.STOPPED: marked("stopped"), Outcome.FAILED: marked("failed")}
 _COUNTS = {
-    "added": tr("added"), "changed": tr("changed"), "failed": tr("failed"), "moved": tr("moved"),
-    "read": tr("read"), "removed": tr("removed"), "skipped": tr("skipped"),
-    "sources": tr("sources"),
+    "added": marked("added"), "changed": marked("changed"), "failed": marked("failed"),
+    "moved": marked("moved"), "read": marked("read"), "removed": marked("removed"),
+    "skipped": marked("skipped"), "sources": marked("sources"),
 }  # fmt: skip
 _CHANGES: Mapping[str, str] = {
-    IndexChange.SCANNED: tr("was scanned"),
-    IndexChange.READ: tr("was read"),
+    IndexChange.SCANNED: marked("was scanned"),
+    IndexChange.READ: marked("was read"),
 }
-_NO_TITLE = tr("a chat")
 
 
 def title_of(event: ActivityEvent, chat_title: str = "") -> str:
     """The event in a few words. Without a `chat_title` the chat is not named."""
-    chat = f"“{chat_title}”" if chat_title else _NO_TITLE
+    chat = f"“{chat_title}”" if chat_title else tr("a chat")
     match event.kind:
         case EventKind.QUESTION:
             return tr("Question in {chat}", chat=chat)
         case EventKind.CALL:
-            what = _PURPOSES.get(event.subject) or tr("Request")
+            what = translated(_PURPOSES.get(event.subject, marked("Request")))
             return tr("{what} by {value}", what=what, value=event.model or tr("an endpoint"))
         case EventKind.INDEX:
-            change = _CHANGES.get(event.detail) or tr("was changed")
+            change = translated(_CHANGES.get(event.detail, marked("was changed")))
             subject = event.subject or tr("A source")
             return f"{subject} {change}"
         case EventKind.SETTINGS:
             return tr("Settings changed")
         case EventKind.FEEDBACK:
-            value = _OPINIONS.get(event.subject) or tr("Feedback")
+            value = translated(_OPINIONS.get(event.subject, marked("Feedback")))
             return tr("{value} in {chat}", value=value, chat=chat)
         case _:
             return event.subject
@@ -144,13 +144,14 @@ def kind_of(event: ActivityEvent) -> str:
         EventKind.QUESTION: tr("Question"),
         EventKind.CALL: tr("Endpoint call"),
         EventKind.REPAIR: tr("Repair"),
-    }.get(event.kind, KIND_NAMES[event.kind])
+    }.get(event.kind) or translated(KIND_NAMES[event.kind])
 
 
 def counts_in_words(event: ActivityEvent) -> str:
     """`3 added, 1 removed`."""
     return ", ".join(
-        f"{number_in_words(number)} {_COUNTS.get(name, name)}" for name, number in event.counts
+        f"{number_in_words(number)} {translated(_COUNTS.get(name, name))}"
+        for name, number in event.counts
     )
 
 
@@ -161,7 +162,7 @@ def settings_in_words(event: ActivityEvent) -> str:
 
 def outcome_in_words(event: ActivityEvent) -> str:
     """How it ended; "" when all went well."""
-    return _OUTCOMES.get(event.outcome, "")
+    return translated(_OUTCOMES.get(event.outcome, ""))
 
 
 def tokens_in_words(event: ActivityEvent) -> str:

@@ -8440,6 +8440,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Damit sie gelesen werden, installieren Sie die Erweiterung „ocr“: Einstellungen › Dokumente sagt, wie.</translation>
     </message>
     <message>
+        <source>What was fetched is kept: continue to fetch the rest.</source>
+        <translation>Was geholt wurde, bleibt: Fortsetzen holt den Rest.</translation>
+    </message>
+    <message>
         <source>Writes JSON by a schema.</source>
         <translation>Schreibt JSON nach einem Schema.</translation>
     </message>
@@ -12796,10 +12800,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>What waits is in the library and will be read when it goes on.</source>
         <translation>Was wartet, ist in der Bibliothek und wird gelesen, wenn es weitergeht.</translation>
-    </message>
-    <message>
-        <source>What was fetched is kept: resume to go on from there.</source>
-        <translation>Was heruntergeladen wurde, bleibt: Setzen Sie dort fort.</translation>
     </message>
     <message>
         <source>What was read before stays searchable.</source>

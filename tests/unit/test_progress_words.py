@@ -4,6 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from desktop_rag.activity.activity_event import ActivityEvent, EventKind, IndexChange
+from desktop_rag.activity.event_wording import kind_of, title_of
+from desktop_rag.core.language.translation import in_english, use_language
 from desktop_rag.core.library_events import IndexProgress, Stage, StepProgress
 from desktop_rag.progress_words import (
     duration_left,
@@ -65,6 +68,20 @@ def test_before_the_pace_is_known_the_steps_are_named_without_times() -> None:
     line = "Reading files · 306 of 2,116 files · then search by meaning · then long passages"
     assert progress_line(at_first) == line
     assert steps_in_words(at_first)[1:] == ["Search by meaning", "Long passages"]
+
+
+def test_a_terminal_is_told_in_english_whatever_the_window_speaks() -> None:
+    event = ActivityEvent(1.0, EventKind.INDEX, subject="papers", detail=IndexChange.READ)
+    use_language(lambda text: f"<{text}>")
+    try:
+        assert headline(RUN) == "<Reading files>"
+        assert steps_in_words(RUN)[2].startswith("<Long passages>")
+        assert (title_of(event), kind_of(event)) == ("papers <was read>", "<Index>")
+        with in_english():
+            assert progress_line(RUN).startswith("Reading files · 306 of 2,116 files · about 1 min")
+            assert (title_of(event), kind_of(event)) == ("papers was read", "Index")
+    finally:
+        use_language(None)
 
 
 def test_only_times_that_are_known_are_told() -> None:

@@ -34,7 +34,7 @@ _TIMEOUTS = {"connect": 10.0, "read": 30.0, "write": 30.0, "pool": 10.0}
 _OK, _PARTIAL, _REDIRECTS = 200, 206, range(300, 400)
 _CLOSED = (401, 403)
 _MISSING = 404
-_AGAIN = "What was fetched is kept: resume to go on from there."
+_AGAIN = "What was fetched is kept: continue to fetch the rest."
 _GB = 1e9
 # A host that is busy is asked again after the pause that it wants, unless that is long.
 _LONGEST_PAUSE_S = 60.0

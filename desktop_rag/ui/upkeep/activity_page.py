@@ -41,7 +41,7 @@ from desktop_rag.activity.event_wording import (
 )
 from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.files.own_files import persons_mask
-from desktop_rag.core.language.translation import count_of, decimal_in_words, told, tr
+from desktop_rag.core.language.translation import count_of, decimal_in_words, told, tr, translated
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.days import written_day
@@ -272,7 +272,7 @@ class ActivityFilters(QWidget):
         return self.wanted == EventFilter()
 
     def _build_chips(self) -> FlowRow:
-        each = {frozenset({kind}): name for kind, name in KIND_NAMES.items()}
+        each = {frozenset({kind}): translated(name) for kind, name in KIND_NAMES.items()}
         self._chips = chips(self, {frozenset[EventKind](): tr("All"), **each})
         row = FlowRow()
         for chip in self._chips.values():
