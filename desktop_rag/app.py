@@ -20,6 +20,7 @@ from desktop_rag.activity.recorder import LibraryRecorder, Recorder
 from desktop_rag.answer.answer_service import AnswerService, AnswerWrap, FinishedAnswer
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
+from desktop_rag.answer.checking.disputes import ClaimChecks, Insistence
 from desktop_rag.answer.conversations.assistants import Assistants
 from desktop_rag.answer.conversations.personal import (
     COLLECTION,
@@ -310,7 +311,7 @@ def _make_chat(  # noqa: PLR0917  each is made once, in this order
         assistants=Assistants(
             engine.assistants, engine.sources.collections, wrap.check if wrap else None
         ),
-        check=checker.check, wrap=wrap,
+        checks=ClaimChecks(checker.check, Insistence(dense.bundled).dispute_of), wrap=wrap,
     )  # fmt: skip
     chat.store_cut_answers()
     return chat

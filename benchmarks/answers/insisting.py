@@ -16,16 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
-from desktop_rag.answer.checking.disputes import (
-    CheckedDispute,
-    checked_dispute,
-    dispute_of,
-    insisted_claim,
-)
+from desktop_rag.answer.checking.disputes import CheckedDispute, Insistence, checked_dispute
 from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.core.parsed import Anchor
 
 _TURNS = Path(__file__).parents[2] / "tests" / "unit" / "answer" / "checking"
+_INSISTENCE = Insistence()
 _SETS = ("insisting_turns.toml", "insisting_held_out.toml")
 
 
@@ -89,7 +85,7 @@ def _print_recognition(name: str) -> None:
     found: dict[str, list[tuple[str, bool]]] = {"yes": [], "no": []}
     for language, turns in tables.items():
         for kind, told in found.items():
-            told += [(language, insisted_claim(turn) is not None) for turn in turns[kind]]
+            told += [(language, _INSISTENCE.claim(turn) is not None) for turn in turns[kind]]
     right, wrong = (sum(is_taken for _, is_taken in found[kind]) for kind in ("yes", "no"))
     missed = Counter(language for language, is_taken in found["yes"] if not is_taken)
     _say(
@@ -104,7 +100,7 @@ def _advices(checker: ClaimChecker, texts: Callable[[_Fact], Sequence[str]]) -> 
         sources = [_source(n, text) for n, text in enumerate(texts(fact), 1)]
         answer = Message("a", "c", Role.ASSISTANT, f"{fact.sentence.format(fact.one)} [1]", 0.0,
                          sources=tuple(sources[:1]))  # fmt: skip
-        dispute = dispute_of(fact.words.format(fact.other), [answer])
+        dispute = _INSISTENCE.dispute_of(fact.words.format(fact.other), [answer])
         found = checked_dispute(dispute, sources, checker.check) if dispute else None
         yield _kind(found) if found else "not recognised"
 

@@ -12,11 +12,10 @@ from functools import partial
 from pathlib import PurePath
 from typing import Protocol
 
-from desktop_rag.answer.checking.answer_claims import CheckClaim
 from desktop_rag.answer.checking.disputes import (
+    ClaimChecks,
     Dispute,
     checked_dispute,
-    dispute_of,
     excerpt,
     remark,
 )
@@ -130,13 +129,14 @@ class AnswerService:
         *,
         conversations: UnstoredChats,
         memory: Memory,
-        check: CheckClaim,
+        checks: ClaimChecks,
         wrap: AnswerWrap | None = None,
     ) -> None:
         """Without an embedder, sentences are chosen by words; without a `wrap`, rails fail."""
         self.finder = finder
         self.models = models
-        self.check = check
+        self.check = checks.check
+        self._dispute_of = checks.dispute_of
         self._documents = documents = engine.documents
         self.chosen = ChosenScope(finder, documents, engine.names)
         self.scoping = Scoping(engine.names, documents, engine.sources.collections, self.chosen)
@@ -357,7 +357,7 @@ class AnswerService:
     ) -> Iterator[AnswerEvent]:
         helper = self.models.helper(request.setup)
         self.finder.add_sources(draft, request, helper, model)
-        is_dispute = dispute_of(request.question, request.history) is not None
+        is_dispute = self._dispute_of(request.question, request.history) is not None
         if is_dispute and (before := self.finder.before(request)):
             draft.sources, draft.nearest = with_earlier(draft.sources, before), ()
         self._add_hints(draft, request)
@@ -411,7 +411,9 @@ class AnswerService:
     ) -> Generator[AnswerEvent, None, bool]:
         """Quote what answers each part of a question that has several; False for any other."""
         # A question that was completed from the conversation has the one before it as a part.
-        is_own = draft.query == request.query and not dispute_of(request.question, request.history)
+        is_own = draft.query == request.query and not self._dispute_of(
+            request.question, request.history
+        )
         is_limited = request.every_file or request.named or request.attachments
         parts = question_parts(request.query.text) if is_own and not is_limited else []
         if len(parts) < _FEWEST_PARTS:
@@ -498,7 +500,7 @@ class AnswerService:
         yield TextDelta(draft.text)
 
     def _disputed(self, draft: AnswerDraft, request: AnswerRequest) -> str:
-        dispute = dispute_of(request.question, request.history)
+        dispute = self._dispute_of(request.question, request.history)
         return excerpt(checked_dispute(dispute, draft.sources, self.check)) if dispute else ""
 
     def _quoted(self, draft: AnswerDraft, request: AnswerRequest, *, is_doubtful: bool) -> str:
@@ -586,7 +588,7 @@ class AnswerService:
             # Examples are answers from sources.
             draft.examples = self._examples(draft, request)
 
-        dispute = dispute_of(request.question, request.history) if has_sources else None
+        dispute = self._dispute_of(request.question, request.history) if has_sources else None
 
         def attached(context_tokens: int) -> PromptExtras:
             room = context_tokens - IMAGE_TOKENS * len(images)

@@ -11,12 +11,8 @@ from dataclasses import replace
 from threading import Event
 
 from desktop_rag.answer.answer_service import AnswerService, AnswerWrap, FinishedAnswer
-from desktop_rag.answer.checking.answer_claims import (
-    CheckClaim,
-    PlacesToCheck,
-    claims_of,
-    with_claims,
-)
+from desktop_rag.answer.checking.answer_claims import PlacesToCheck, claims_of, with_claims
+from desktop_rag.answer.checking.disputes import ClaimChecks
 from desktop_rag.answer.citing.citations import cited_places
 from desktop_rag.answer.conversations.assistants import Assistants
 from desktop_rag.answer.conversations.history import History
@@ -105,7 +101,7 @@ class Chat:
         personal: Personal,
         *,
         assistants: Assistants,
-        check: CheckClaim,
+        checks: ClaimChecks,
         wrap: AnswerWrap | None = None,
     ) -> None:
         """Uses the settings of `models` until others are applied.
@@ -125,12 +121,12 @@ class Chat:
         self._documents = documents
         self._finder = SourceFinder(retriever, documents, embedder)
         self._places_to_check = PlacesToCheck(self._finder, engine.names)
-        self.check = check
+        self.check = checks.check
         self.embedder = embedder
         self.wrap = wrap
         self._service = AnswerService(
             self._finder, engine, embedder, models,
-            conversations=conversations, memory=self.memory, check=check, wrap=wrap,
+            conversations=conversations, memory=self.memory, checks=checks, wrap=wrap,
         )  # fmt: skip
         self.attachments = self._service.attachments
         self.scopes = Scopes(engine, self._service.chosen, self.set_up)
@@ -142,7 +138,7 @@ class Chat:
         follow_ups = FollowUps(self._finder, documents)
         self.first_questions = follow_ups.to_begin_with
         self._post_answer = PostAnswerJobs(
-            conversations, follow_ups, documents, check, models, self._answers
+            conversations, follow_ups, documents, checks, models, self._answers
         )
 
     def apply(self, settings: Settings) -> None:

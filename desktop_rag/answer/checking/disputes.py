@@ -5,22 +5,33 @@ itself: a number is put into the sentence that the last answer rested on, so tha
 compares sentences, can tell whether a source says otherwise.
 """
 
+import logging
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from desktop_rag.answer.checking.answer_claims import CheckClaim, statements
+from desktop_rag.answer.checking.claims.support import OpenModel
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize_claim
 from desktop_rag.answer.citing.citations import CitedSentence
 from desktop_rag.answer.prompting.prompt import sanitized
 from desktop_rag.answer.writing.extractive_answer import quoted
 from desktop_rag.core.claims import CheckedClaim, Verdict
 from desktop_rag.core.conversation import Message, Role, SourceRef
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.languages import is_likely_english
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.core.text import sentences
+from desktop_rag.core.text import sentences, words
+from desktop_rag.models.embedding.joined_embedding import BUNDLED_MULTILINGUAL, bundled_opener
+
+log = logging.getLogger(__name__)
 
 # Longer texts explain something new, and are read as they are.
 _LONGEST_CHARS = 600
@@ -36,58 +47,121 @@ _NUMBER = re.compile(r"\d")
 _CLAUSE = re.compile(r"[,;:](?=\s)|[、，；：]|\s[–—-]\s")
 
 
-def insisted_claim(text: str) -> str | None:
-    """What a turn claims against the answer before it; "" for a mere denial, None for neither."""
-    if len(text) > _LONGEST_CHARS:
-        return None
-    sentences = [found[0].strip() for found in _SENTENCE.finditer(text.replace("’", "'"))]
-    stated = [s for s in sentences if s.strip(_EDGES) and not s.endswith(_QUESTION_MARKS)]
-    if len(stated) > 1 and stated[0] == sentences[0] and not _asks(stated[1]):
-        # "No. It was 2019." is one objection.
-        first = stated[0].strip(_EDGES)
-        stated = [f"{first}, {stated[1]}", *stated[2:]] if len(first.split()) == 1 else stated
-    for place, sentence in enumerate(stated):
-        if language := _language_of(sentence, is_first=not place):
-            return " ".join(filter(None, map(language.claim_in, stated)))
-    return None
+_KEPT = 64
+_TEXT, _CLAUSES = "turns", "denials"
+DisputeOf = Callable[[str, Sequence[Message]], "Dispute | None"]
+
+
+class Insistence:
+    """Recognises turns that insist: English ones by phrases, those in other languages by meaning.
+
+    The search embeds such a question with the same model.
+    """
+
+    def __init__(self, open_model: OpenModel | None = None) -> None:
+        """`open_model` gives a bundled model by its spec; without it one is loaded for this."""
+        self._open_model = open_model or bundled_opener(threads=1)
+        # A question is looked at several times while it is answered.
+        self.claim = lru_cache(_KEPT)(self._claim)
+
+    def dispute_of(self, question: str, history: Sequence[Message]) -> "Dispute | None":
+        """What a question disputes of the last answer; None when it doesn't, or there is none."""
+        answers = [message for message in history if message.role is Role.ASSISTANT]
+        claim = self.claim(question) if answers else None
+        if claim is None:
+            return None
+        claim = claim[:_LONGEST_CLAIM_CHARS]
+        readings = dict.fromkeys([claim, *_in_full(claim, answers[-1])] if claim else [])
+        return Dispute(claim, tuple(readings)[:_MOST_READINGS])
+
+    def _claim(self, text: str) -> str | None:
+        """What a turn claims against the last answer; "" for a mere denial, None for neither."""
+        if len(text) > _LONGEST_CHARS:
+            return None
+        sentences = [found[0].strip() for found in _SENTENCE.finditer(text.replace("’", "'"))]
+        stated = [s for s in sentences if s.strip(_EDGES) and not s.endswith(_QUESTION_MARKS)]
+        if is_likely_english(words(text)):
+            return _english().claimed(stated, is_first=stated[:1] == sentences[:1])
+        return self._by_meaning(text, stated) if stated else None
+
+    def _by_meaning(self, text: str, stated: Sequence[str]) -> str | None:
+        if not self._says(_TEXT, text):
+            return None
+        kept: list[str] = []
+        for clause in (c.strip(_EDGES) for sentence in stated for c in _CLAUSE.split(sentence)):
+            # "It was 2019, not 2017": the other number is the answer's.
+            is_other = len(clause.split()) <= _LEAST_WORDS and _NUMBER.search(clause)
+            if is_other and any(map(_NUMBER.search, kept)):
+                continue
+            if clause and not self._says(_CLAUSES, clause):
+                kept.append(clause)
+        return ", ".join(kept)
+
+    def _says(self, kind: str, text: str) -> bool:
+        """True when a text is of a kind by its vector; False where the model fails."""
+        weights, intercept = _linear(kind)
+        try:
+            vector = self._open_model(BUNDLED_MULTILINGUAL).embed_query(text)
+        except AppError as error:
+            log.info("only English turns are seen to insist: %s", error.title)
+            return False
+        return float(np.vecdot(weights, vector)) + intercept > 0
 
 
 @dataclass(frozen=True, slots=True)
-class _Language:
+class ClaimChecks:
+    """How a claim is checked against sources, and what of an answer a turn disputes."""
+
+    check: CheckClaim
+    dispute_of: DisputeOf
+
+
+@dataclass(frozen=True, slots=True)
+class _English:
+    """The phrases of English; see resources/questions/insisting.toml."""
+
     insists: re.Pattern[str]
     opener: re.Pattern[str]
     fillers: re.Pattern[str]
     asks: re.Pattern[str]
     explains: re.Pattern[str]
 
-    def begun(self, sentence: str) -> str:
+    def claimed(self, stated: Sequence[str], *, is_first: bool) -> str | None:
+        """What the sentences claim; "" for a mere denial, None where none insists."""
+        if len(stated) > 1 and is_first and not self._asks_first(stated[1]):
+            # "No. It was 2019." is one objection.
+            first = stated[0].strip(_EDGES)
+            joined = [f"{first}, {stated[1]}", *stated[2:]]
+            stated = joined if len(first.split()) == 1 else stated
+        for place, sentence in enumerate(stated):
+            if not self._asks_first(sentence) and self._insists(sentence, is_first=not place):
+                return " ".join(filter(None, map(self._claim_in, stated)))
+        return None
+
+    def _begun(self, sentence: str) -> str:
         """The sentence without the fillers that it begins with: "look, …", but not "look again"."""
         return sentence if self.insists.match(sentence) else self.fillers.sub("", sentence)
 
-    def asks_first(self, sentence: str) -> bool:
+    def _asks_first(self, sentence: str) -> bool:
         """True when it begins as a question or a request, and with no longer denial."""
-        begun = self.begun(sentence)
+        begun = self._begun(sentence)
         asks, denies = (
             self.asks.match(sentence) or self.asks.match(begun),
             self.insists.match(begun),
         )
         return bool(asks) and not (denies and len(denies[0]) > len(asks[0]))
 
-    def insistence(self, sentence: str, *, is_first: bool) -> int:
-        """The number of characters that insist; 0 when none does."""
-        denied = sum(len(found[0]) for found in self.insists.finditer(sentence))
-        begun = self.begun(sentence)
+    def _insists(self, sentence: str, *, is_first: bool) -> bool:
+        """True when a phrase does and none says what was meant or asks for something."""
+        begun = self._begun(sentence)
         opener = self.opener.match(begun) if is_first else None
         has_more = opener and begun[opener.end() :].strip(_EDGES)
-        return denied + (len(opener[0]) if opener and has_more else 0)
+        is_request = self.explains.search(self.insists.sub("", sentence))
+        return bool(has_more or self.insists.search(sentence)) and not is_request
 
-    def is_request(self, sentence: str) -> bool:
-        """True when it says what was meant, or asks for something."""
-        return bool(self.explains.search(self.insists.sub("", sentence)))
-
-    def claim_in(self, sentence: str) -> str:
+    def _claim_in(self, sentence: str) -> str:
         """The sentence without the clauses, or at least the words, that only insist."""
-        clauses = [clause.strip(_EDGES) for clause in _CLAUSE.split(self.begun(sentence))]
+        clauses = [clause.strip(_EDGES) for clause in _CLAUSE.split(self._begun(sentence))]
         claims = [clause for clause in clauses if not self.insists.search(clause)]
         if claims:
             opener = self.opener.match(claims[0]) if claims[0] == clauses[0] else None
@@ -97,49 +171,37 @@ class _Language:
         return rest if len(rest.split()) >= _LEAST_WORDS or _NUMBER.search(rest) else ""
 
 
-def _asks(sentence: str) -> bool:
-    return any(language.asks_first(sentence) for language in _languages())
-
-
-def _language_of(sentence: str, *, is_first: bool) -> _Language | None:
-    """The language in which a sentence insists most; None when it asks for something in one."""
-    every = _languages()
-    if _asks(sentence):
-        return None
-    found = {n: every[n].insistence(sentence, is_first=is_first) for n in range(len(every))}
-    insisting = [n for n, length in found.items() if length]
-    if not insisting or any(every[n].is_request(sentence) for n in insisting):
-        return None
-    return every[max(insisting, key=lambda n: found[n])]
+@cache
+def _tables() -> dict[str, Any]:
+    path = resources_dir() / "questions" / "insisting.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 @cache
-def _languages() -> tuple[_Language, ...]:
-    path = resources_dir() / "questions" / "insisting.toml"
-    return tuple(_read(tomllib.loads(path.read_text(encoding="utf-8")).values()))
+def _linear(kind: str) -> tuple[NDArray[np.float32], float]:
+    """The weights of a kind, and the intercept."""
+    table = _tables()[kind]
+    weights = np.frombuffer(b64decode(table["weights"]), np.int8)
+    return weights * np.float32(table["scale"]), table["intercept"]
 
 
-def _read(tables: Iterable[dict[str, Any]]) -> Iterator[_Language]:
-    for table in tables:
-        has_spaces = not table.get("unspaced", False)
-        insists, opener, fillers, asks, explains = (
-            _any_of(table[kind], has_spaces=has_spaces)
-            for kind in ("insists", "opener", "fillers", "asks", "explains")
-        )
-        if negation := table.get("not"):
-            number = rf"(?<!\w){negation}\s+(?:\w{{1,4}}\s+)?\d[\d.,:]*"
-            insists = f"{insists}|{number}"
-        begins = rf"^(?:{fillers}[\s,.…–—、，-]*)+"
-        yield _Language(
-            *(re.compile(each, re.IGNORECASE) for each in (insists, opener, begins, asks, explains))
-        )
+@cache
+def _english() -> _English:
+    table = _tables()["en"]
+    insists, opener, fillers, asks, explains = (
+        _any_of(table[kind]) for kind in ("insists", "opener", "fillers", "asks", "explains")
+    )
+    number = rf"(?<!\w){table['not']}\s+(?:\w{{1,4}}\s+)?\d[\d.,:]*"
+    begins = rf"^(?:{fillers}[\s,.…–—-]*)+"
+    patterns = (f"{insists}|{number}", opener, begins, asks, explains)
+    return _English(*(re.compile(each, re.IGNORECASE) for each in patterns))
 
 
-def _any_of(phrases: str, *, has_spaces: bool) -> str:
-    """Matches one of the phrases, the longest first, as whole words where these are spaced."""
+def _any_of(phrases: str) -> str:
+    """Matches one of the phrases, the longest first, as whole words."""
     ordered = sorted(phrases.split("|"), key=len, reverse=True)
     joined = "|".join(map(re.escape, ordered)).replace(r"\ ", r"\s+").replace(r"\*", r"\w*")
-    return rf"(?<!\w)(?:{joined})(?!\w)" if has_spaces else f"(?:{joined})"
+    return rf"(?<!\w)(?:{joined})(?!\w)"
 
 
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
@@ -172,17 +234,6 @@ class CheckedDispute:
     dispute: Dispute
     supporting: tuple[Finding, ...] = ()
     denying: tuple[Finding, ...] = ()
-
-
-def dispute_of(question: str, history: Sequence[Message]) -> Dispute | None:
-    """What a question disputes of the last answer; None when it doesn't, or there is none."""
-    answers = [message for message in history if message.role is Role.ASSISTANT]
-    claim = insisted_claim(question) if answers else None
-    if claim is None:
-        return None
-    claim = claim[:_LONGEST_CLAIM_CHARS]
-    readings = dict.fromkeys([claim, *_in_full(claim, answers[-1])] if claim else [])
-    return Dispute(claim, tuple(readings)[:_MOST_READINGS])
 
 
 def checked_dispute(

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from threading import Event, Lock
 from typing import TypeVar
 
-from desktop_rag.answer.checking.answer_claims import CheckClaim, claims_of, with_claims
-from desktop_rag.answer.checking.disputes import dispute_of, given_in
+from desktop_rag.answer.checking.answer_claims import claims_of, with_claims
+from desktop_rag.answer.checking.disputes import ClaimChecks, given_in
 from desktop_rag.answer.checking.model_judge import ClaimJudge, judging_tokens, unsettled
 from desktop_rag.answer.citing.citations import CitedSentence, normalise
 from desktop_rag.answer.conversations.unstored_chats import UnstoredChats
@@ -121,14 +121,14 @@ class PostAnswerJobs:
         conversations: UnstoredChats,
         follow_ups: FollowUps,
         documents: DocumentStore,
-        check: CheckClaim,
+        checks: ClaimChecks,
         models: ChatModels,
         answers: AnswerPriority,
     ) -> None:
         self._conversations = conversations
         self._follow_ups = follow_ups
         self._documents = documents
-        self._check = check
+        self._check, self._dispute_of = checks.check, checks.dispute_of
         self._models = models
         self._answers = answers
         # The checker works on one thread, and two answers may be checked together.
@@ -201,7 +201,7 @@ class PostAnswerJobs:
     def _with_claims(self, answer: Message, context: AnswerContext, cancel: Event) -> _Changes:
         """The answer with its claims. Takes milliseconds, so it does not wait for other answers."""
         *before, question = context.history
-        dispute = dispute_of(question.text, before)
+        dispute = self._dispute_of(question.text, before)
 
         def in_context(statement: CitedSentence) -> tuple[CheckedClaim, int] | None:
             return given_in(statement, dispute, answer.sources, self._check) if dispute else None

@@ -44,6 +44,8 @@ _SENTENCE = "sentence_embedding"
 _OUTPUTS = (_SENTENCE, "last_hidden_state", "token_embeddings")
 _INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 _TOKENS_NDIM = 3
+# One question is embedded for the search, and to see what kind it is.
+_KEPT_QUESTIONS = 8
 # A text far longer than any passage is truncated here.
 _MOST_PARTS = 8
 
@@ -62,6 +64,7 @@ class OnnxEmbedder:
         self._folder = folder
         self._threads = threads
         self._loading = threading.Lock()
+        self._asked: dict[str, Vectors] = {}
         self._session: ort.InferenceSession | None = None
         self._tokenizer: Tokenizer | None = None
         self._inputs: frozenset[str] = frozenset()
@@ -107,9 +110,15 @@ class OnnxEmbedder:
         return unit(vectors)
 
     def embed_query(self, text: str) -> Vectors:
-        """A unit vector, shape (dimensions,)."""
-        [row] = self._encode([self._description.query_prefix + text])
-        return self._embed(self._parts(row)[0])
+        """A unit vector, shape (dimensions,). Those of the last questions are kept."""
+        vector = self._asked.get(text)
+        if vector is None:
+            [row] = self._encode([self._description.query_prefix + text])
+            vector = self._embed(self._parts(row)[0])
+            if len(self._asked) >= _KEPT_QUESTIONS:
+                self._asked.clear()
+            self._asked[text] = vector
+        return vector
 
     def set_threads(self, threads: int) -> None:
         """Set the number of cores from the next batch on; 0 means all."""
@@ -126,6 +135,7 @@ class OnnxEmbedder:
         """
         with self._loading:
             self._session = self._tokenizer = None
+            self._asked.clear()
 
     def prepare(self) -> None:
         """Load a released model again if a text has needed it; AppError when its file is gone."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from desktop_rag.answer.answer_service import AnswerService, AnswerWrap, FinishedAnswer
+from desktop_rag.answer.checking.disputes import ClaimChecks
 from desktop_rag.answer.conversations.personal import Memory
 from desktop_rag.answer.conversations.unstored_chats import UnstoredChats
 from desktop_rag.answer.endpoints.chat_models import ChatModels
@@ -55,7 +56,10 @@ def service_over(engine: Engine, wrap: AnswerWrap | None) -> AnswerService:
         ChatModels(KeyStore(), Settings()),
         conversations=UnstoredChats(engine.conversations, Changes()),
         memory=Memory(engine.interactions, None),
-        check=lambda claim, _, __="": CheckedClaim(claim, Verdict.NOT_CHECKED, 0.0, None, (), ""),
+        checks=ClaimChecks(
+            lambda claim, _, __="": CheckedClaim(claim, Verdict.NOT_CHECKED, 0.0, None, (), ""),
+            lambda question, history: None,
+        ),
         wrap=wrap,
     )  # fmt: skip
 

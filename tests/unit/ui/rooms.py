@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QPlainTextEdit, QTe
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
+from desktop_rag.answer.checking.disputes import ClaimChecks, Insistence
 from desktop_rag.answer.conversations.assistants import Assistants
 from desktop_rag.answer.conversations.personal import Memory, Personal, PromptLibrary, Rewrites
 from desktop_rag.answer.endpoints.chat_models import ChatModels
@@ -118,7 +119,7 @@ def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
             PromptLibrary(home / "prompts", resources_dir() / "prompts"),
         ),
         assistants=Assistants(engine.assistants, engine.sources.collections),
-        check=ClaimChecker().check,
+        checks=ClaimChecks(ClaimChecker().check, Insistence().dispute_of),
     )
 
 
