@@ -33,7 +33,6 @@ class TableWords:
     asks: frozenset[str]
     compares: frozenset[str]
     kinds: Mapping[str, frozenset[str]]
-    months: Mapping[str, int]
     numerals: Mapping[str, int]
 
     @property
@@ -58,16 +57,13 @@ def table_words() -> TableWords:
         return frozenset(word.replace("_", " ") for word in said)
 
     kinds = {kind: all_of(kind) for kind in (*_MAKES, "from", "who", "when", "idle")}
-    claims = _toml("claims")
-    months = enumerate(claims["months"].strip().splitlines(), 1)
-    numerals = (line.split() for line in claims["numerals"].strip().splitlines())
+    numerals = (line.split() for line in _toml("claims")["numerals"].strip().splitlines())
     return TableWords(
         missing,
         frozenset(total for table in read.values() for total in table["totals"]),
         all_of("asks").union(*(kinds[kind] for kind in _MAKES)),
         all_of("compares"),
         kinds,
-        {word: number for number, line in months for word in line.split()},
         {word: int(line[0]) for line in numerals for word in line[1:]},
     )
 

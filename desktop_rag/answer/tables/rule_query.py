@@ -15,7 +15,7 @@ from desktop_rag.answer.counting.counting_words import counting_question, counti
 from desktop_rag.answer.counting.record_structures import is_alike, is_form
 from desktop_rag.answer.tables.cell_values import is_currency, table_words
 from desktop_rag.answer.tables.sheet_table import AGGREGATED, SheetColumn, SheetTable
-from desktop_rag.core.language.languages import function_words, likely_language
+from desktop_rag.core.language.languages import function_words, likely_language, month_numbers
 
 _TOKEN = re.compile(r"[^\W_]+(?:[.,:'’-][^\W_]+)*")
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
@@ -288,7 +288,7 @@ class _Reading:
         times = self._times()
         if not times:
             return
-        months, are_days = table_words().months, times[0].values.kind != "BIGINT"
+        months, are_days = month_numbers(), times[0].values.kind != "BIGINT"
         month = year = day = None
         places: list[int] = []
         for place, token in enumerate(self.tokens):

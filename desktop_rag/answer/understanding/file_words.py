@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from desktop_rag.answer.writing.answers import AnswerRequest
-from desktop_rag.core.language.languages import language_named
+from desktop_rag.core.language.languages import language_named, month_numbers
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import words
 
@@ -211,7 +211,8 @@ def is_comparison(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is to be done, and the places [start, end) of the things it is to be done with.
+    """What is to be done, and the places [start, end) of the things it is to be done with, or of
+    the parts of the one thing where there is no comparison.
 
     It `is_certain` that a thing is meant where a summary or a comparison is asked for.
     """
@@ -230,9 +231,17 @@ def task_of(text: str) -> Task | None:
     of_all = [(each.summary, each.inside) for each in file_words()]
     asks = [any(held & words for words in kinds) for kinds in zip(*of_all, strict=True)]
     is_one = len(things) == 1
-    if not things or not (comparing or (is_one and any(asks))):
+    # "the minutes of October"
+    is_dated = bool(things) and _is_date(text[slice(*things[-1])])
+    if not things or not (comparing or ((is_one or is_dated) and any(asks))):
         return None
-    return Task(tuple(things), is_certain=comparing or asks[0])
+    if comparing:
+        return Task(tuple(things), is_certain=True)
+    return Task(tuple(things), is_certain=asks[0] and is_one)
+
+
+def _is_date(text: str) -> bool:
+    return all(w.isdigit() or w.casefold() in month_numbers() for w in words(text))
 
 
 def _things(

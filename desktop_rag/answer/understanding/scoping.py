@@ -21,10 +21,13 @@ from desktop_rag.answer.understanding.file_words import (
 from desktop_rag.answer.writing.answers import AnswerRequest
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.languages import function_words, month_numbers
 from desktop_rag.core.query import Filters, Query, asks_for_summary, parse_query
 from desktop_rag.core.question import NamedFiles, Readable, SearchScope, Setup
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
 from desktop_rag.core.shared_library import is_shared_item
+from desktop_rag.core.terms import terms
+from desktop_rag.core.text import words
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE, NameStore, Scope
@@ -81,20 +84,29 @@ class ChosenScope:
     def called(self, thing: str, reach: SearchScope, *, is_certain: bool) -> list[Document]:
         """The few documents whose names have all words of a thing, or are the only ones with one of
         them where it `is_certain` that a document is meant.
+
+        "Leases" are what is called a lease, and "minutes of October" have its number in their name.
         """
-        ids = self._names.completing(thing, _MOST_CALLED + 1)
+        idle = function_words([*words(thing), ""])
+        said = [word for word in thing.split() if word not in idle]
+        numbers = month_numbers()
+        months = [f"-{numbers[w.casefold()]:02}-" for w in said if w.casefold() in numbers]
+        forms = [_singular(word) for word in said if word.casefold() not in numbers]
+        ids = self._completing(said) or self._completing([*forms, *months])
         if not ids and is_certain:
-            by_word = [self._names.completing(word, _MOST_CALLED + 1) for word in thing.split()]
-            known = [each for each in by_word if each]
+            known = [each for word in said if (each := self._completing([word]))]
             ids = known[0] if len(known) == 1 else []
         if not 0 < len(ids) <= _MOST_CALLED:
             return []
         reach = replace(reach, document_ids=tuple(ids))
         inside = {p.document_id for p in self._finder.every_file(_ANY, len(ids), reach)}
         found = [d for d in self._documents.get(ids) if d.document_id in inside]
-        words = [squeezed(word) for word in thing.split()]
-        called = [d for d in found if any(word in squeezed(d.name) for word in words)]
+        held = [squeezed(form) for form in forms] or months
+        called = [d for d in found if any(word in f"{d.name} {squeezed(d.name)}" for word in held)]
         return sorted(called, key=lambda document: document.name)
+
+    def _completing(self, parts: Sequence[str]) -> list[str]:
+        return self._names.completing(" ".join(parts), _MOST_CALLED + 1) if parts else []
 
     def missing(self, items: Sequence[ScopeItem], reach: SearchScope) -> dict[ScopeItem, str]:
         """The items of which nothing within reach can be read, each with the reason."""
@@ -123,6 +135,12 @@ class ChosenScope:
         if item.kind is not ScopeKind.FILE:
             return _NOTHING_YET
         return why_unread(self._documents.get([item.key]))
+
+
+def _singular(word: str) -> str:
+    """The stem of a word where it is a beginning of it: "lease" and "leases" have one."""
+    stem = next(iter(terms(word)), "")
+    return stem if stem and word.casefold().startswith(stem) else word
 
 
 def why_unread(documents: Sequence[Document]) -> str:
@@ -507,8 +525,8 @@ class Scoping:
         if task is None:
             return None
         ids, folders, names = list[str](), list[str](), list[str]()
-        for start, end in task.things:
-            thing = text[start:end]
+        things = [text[start:end] for start, end in task.things]
+        for thing in things if is_comparison(text) else [" ".join(things)]:
             inside = [
                 f
                 for f in self._names.folders(scope)

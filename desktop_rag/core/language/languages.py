@@ -191,6 +191,14 @@ _VALUES = {
 NUMBER_WORDS = {word: f"{value}" for word, value in _VALUES.items() if word not in {"zero", "one"}}
 
 
+@cache
+def month_numbers() -> dict[str, int]:
+    """The number of each month by its names in all languages, in lower case."""
+    path = resources_dir() / "claims" / "words.toml"
+    lines = tomllib.loads(path.read_text(encoding="utf-8"))["months"].strip().splitlines()
+    return {word: number for number, line in enumerate(lines, 1) for word in line.split()}
+
+
 def is_open_question(text: str) -> bool:
     """True when the text begins like an open question ("how"), or asks why anywhere.
 

@@ -17,6 +17,8 @@ FILES = {
     "rules/leave rules 2023.md": "Leave is 25 days. Requests go to the office. Notes are due soon.",
     "rules/leave rules 2024.md": "Leave is 27 days. Requests go to the office. Notes are due soon."
     " Parents choose first.",
+    "minutes/2024-09-12 minutes.md": "The well is cleaned by Easter. A new rope is bought.",
+    "minutes/2024-10-03 minutes.md": "The mill is let to the baker for a year. The roof waits.",
     "thoughts.txt": "A bench beside the pond would be liked.",
 }
 
@@ -42,6 +44,10 @@ def read(services: Services, question: str) -> set[str]:
         ("What is in the lease?", {"Lease Quay Road 9.md"}),
         ("Was steht in thoughts?", {"thoughts.txt"}),
         ("Summarise letters", {"Orwin supply agreement.md", "Lease Quay Road 9.md"}),
+        ("Summarise the minutes of October", {"2024-10-03 minutes.md"}),
+        ("Fasse die minutes vom Oktober zusammen", {"2024-10-03 minutes.md"}),
+        ("Compare the agreements and the leases",
+         {"Orwin supply agreement.md", "Lease Quay Road 9.md"}),
         ("Compare the lease and the agreement",
          {"Orwin supply agreement.md", "Lease Quay Road 9.md"}),
     ],

@@ -147,6 +147,8 @@ def test_what_is_left_of_a_question_about_a_collection_asks_for_its_content() ->
         ("Compare budget v1 and the lease", ["budget v1", "lease"]),
         ("What changed between rules v1 and v2?", ["rules v1", "v2"]),
         ("Was hat sich an der Hausordnung geändert?", ["Hausordnung"]),
+        ("Summarise the minutes of October", ["minutes", "October"]),
+        ("Was steht im Protokoll vom 3. Oktober?", ["Protokoll vom 3. Oktober"]),
         ("What is the rent in the lease?", []),
         ("What is the lease?", []),
         ("What is in it?", []),
