@@ -43,6 +43,11 @@ def test_one_file_is_summarised_by_the_model(
     person.sees("About: lamp.md")
     person.sees("Lamp: The lamp is lit at dusk")
     assert any("a part of a document, in order" in str(body) for body in server.chats)
+    person.clicks("What was sent to the model")
+    sent = person.in_the_dialog()
+    sent.sees("a part of a document, in order")
+    sent.sees("The lamp is lit at dusk by the keeper.")
+    sent.clicks("Close")
 
 
 def chooses(person: Person, row: int, action: str) -> None:

@@ -53,6 +53,7 @@ from desktop_rag.ui.widgets.controls import (
     add_clear_button,
     set_property,
 )
+from desktop_rag.ui.widgets.flow_row import WrappingRow
 from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
 from desktop_rag.ui.widgets.layouts import horizontal, vertical
 
@@ -424,6 +425,7 @@ def _action(words: str, description: str, then: Callable[[], None]) -> TextButto
 
 
 _MOST_REASONS = 4
+_LEAST_WORDS_PX = 300
 _SCANS = tr(
     "Scans and pictures have no text until it is recognised: Settings › Documents says how."
 )
@@ -444,7 +446,10 @@ class UnreadCard(Card):
         set_property(self._words, "on", "warning")
         self._retry = TextButton(tr("Retry failed"), self, then=self.retried)
         show = TextButton(tr("Show them"), self, then=self.wanted)
-        horizontal((self._words, 1), self._retry, show, on=self, margins=(12, 8, 12, 8))
+        row = WrappingRow(
+            [self._words], [self._retry, show], at=1, stretched=0, min_px=_LEAST_WORDS_PX, spacing=6
+        )
+        horizontal(row, on=self, margins=(12, 8, 12, 8))
         self.hide()
 
     def show_files(self, unread: Sequence[Document]) -> None:

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLayout, QLayoutItem, QWidget, QWidgetItem
 
-from desktop_rag.ui.widgets.layouts import horizontal, vertical
+from desktop_rag.ui.widgets.layouts import vertical
 
 
 class FlowRow(QLayout):
@@ -113,12 +113,15 @@ class WrappingRow(QWidget):
         self._stretched = row[stretched]
         self.is_wrapped = False
         self._group = QWidget()
-        horizontal(*group, on=self._group, margins=0, spacing=spacing)
+        # On further lines where the second one is too narrow as well.
+        flow = FlowRow(self._group, spacing=spacing)
+        for widget in group:
+            flow.addWidget(widget)
         self._row, self._below = QHBoxLayout(), QHBoxLayout()
         self._row.setSpacing(spacing)
         for number, widget in enumerate(row):
             self._row.addWidget(widget, int(number == stretched))
-        self._row.insertWidget(at, self._group)
+        self._row.insertWidget(at, self._group, 0, Qt.AlignmentFlag.AlignVCenter)
         self._below.addStretch(int(aligns_right))
         self._below.addStretch(int(not aligns_right))
         vertical(self._row, self._below, on=self, margins=0, spacing=spacing)
@@ -161,4 +164,4 @@ class WrappingRow(QWidget):
             self._below.insertWidget(1, self._group)
         else:
             self._below.removeWidget(self._group)
-            self._row.insertWidget(self._at, self._group)
+            self._row.insertWidget(self._at, self._group, 0, Qt.AlignmentFlag.AlignVCenter)
