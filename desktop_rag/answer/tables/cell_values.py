@@ -157,6 +157,12 @@ def is_currency(unit: str) -> bool:
     return re.fullmatch(_CURRENCY, unit) is not None
 
 
+def currency_in(name: str) -> str:
+    """The sign or code of a currency that a column is named with; "" without one."""
+    found = re.search(rf"[$€£¥₹₽₩₪₺₴]|\b(?:{_CODES})\b", name)
+    return found[0] if found else ""
+
+
 def notation_of(columns: Iterable[Sequence[str]]) -> Notation:
     """The notation that the columns of a table agree on."""
     marks: set[str] = set()

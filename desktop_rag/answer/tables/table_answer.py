@@ -8,7 +8,7 @@ import re
 import secrets
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, permutations
 from pathlib import PurePath
 from threading import Event
 
@@ -16,7 +16,7 @@ from desktop_rag.answer.endpoints.helper_job import generate_telling
 from desktop_rag.answer.prompting.prompt import fenced, sanitized
 from desktop_rag.answer.sources.question_rewriting import content_words, refers_back
 from desktop_rag.answer.sources.source_merging import numbered_anew
-from desktop_rag.answer.tables.cell_values import may_want_a_query
+from desktop_rag.answer.tables.cell_values import currency_in, may_want_a_query
 from desktop_rag.answer.tables.rule_query import RuleQuery, read_by_rule
 from desktop_rag.answer.tables.sheet_table import (
     RowBlock,
@@ -130,6 +130,11 @@ _MOST_TABLES = 3
 # Reading one by rule takes milliseconds, a model's context less of each.
 _MOST_READ = 8
 _MOST_LISTED = 50
+_ONE_NUMBER = re.compile(r"(\D*)(\d+(?:\.\d+)?)(\D*)")
+# Amounts without tax and with it.
+_TAXED = (frozenset({"net", "netto"}), frozenset({"gross", "brutto"}))
+# Columns of a result that a query makes.
+_MADE = re.compile(r"Rows$|sum of |avg of ")
 _SELECT = re.compile(r"(?i)\s*(?:SELECT|WITH)\s.*\sFROM\s", re.DOTALL)
 # Splitting a longer text into rows takes too long during an answer.
 _LONGEST_TEXT_CHARS = 20_000_000
@@ -363,6 +368,27 @@ def _as_source(sql: str, result: QueryResult, found: Sequence[FoundTable]) -> So
     )
 
 
+def _amount(cell: str, name: str, texts: AnswerTexts) -> str:
+    """A number that is made, or of a column named with a currency, as the language writes it."""
+    currency, number = currency_in(name), _ONE_NUMBER.fullmatch(cell)
+    if not number or not (currency or _MADE.match(name)):
+        return cell
+    before, digits, after = number.groups()
+    size = f"{float(digits):.2f}" if currency and "." in digits else digits
+    unit = f" {currency}" if currency and not f"{before}{after}".strip("-") else ""
+    return f"{before}{texts.decimal(size)}{after}{unit}"
+
+
+def _other_amount(read: RuleQuery) -> str:
+    """The word that asks for an amount with tax where the column has it without, or the reverse."""
+    named = set(read.column.casefold().split())
+    for ours, others in permutations(_TAXED):
+        for word in read.unread:
+            if word.casefold() in ours and named & others:
+                return word
+    return ""
+
+
 def _text_of(read: RuleQuery, result: QueryResult, found: FoundTable, texts: AnswerTexts) -> str:
     """The result in Markdown, what it was made of, and what of the question was not read."""
     table, used = found.table, result.used[found.table.name]
@@ -377,7 +403,10 @@ def _text_of(read: RuleQuery, result: QueryResult, found: FoundTable, texts: Ans
         where=texts.said("rule_where", conditions=where) if where else "",
     )
     shown = result_cells(result, [table])[:_MOST_LISTED]
-    rows = [list(map(quoted, row)) for row in shown]
+    rows = [
+        [quoted(_amount(*cell, texts)) for cell in zip(row, result.columns, strict=True)]
+        for row in shown
+    ]
     cells = list(dict.fromkeys(", ".join(filter(None, row)) for row in rows))
     is_ordered = read.made in ("highest", "lowest") and len(rows) == 1
     if is_ordered:
@@ -391,7 +420,10 @@ def _text_of(read: RuleQuery, result: QueryResult, found: FoundTable, texts: Ans
         blocks.append("\n".join(f"| {' | '.join(row)} |" for row in (*head, *rows)))
     if result.is_cut or len(result.rows) > _MOST_LISTED:
         blocks.append(texts.said("listed", count=_MOST_LISTED))
-    if read.unread:
-        words = ", ".join(texts.said("quote", text=quoted(word)) for word in read.unread)
+    if other := _other_amount(read):
+        word = texts.said("quote", text=quoted(other))
+        blocks.insert(1, texts.said("rule_other", word=word, column=quoted(read.column)))
+    if unread := [word for word in read.unread if word != other]:
+        words = ", ".join(texts.said("quote", text=quoted(word)) for word in unread)
         blocks.append(texts.said("rule_unread", words=words))
     return "\n\n".join(blocks)

@@ -41,6 +41,12 @@ class AnswerTexts:
         """`1,998`, as the language writes it."""
         return f"{number:,}".replace(",", self.texts.get("separator", ","))
 
+    def decimal(self, digits: str) -> str:
+        """Digits with a point, `1998.50`, as the language writes them."""
+        whole, point, rest = digits.partition(".")
+        mark = point and ("," if self.texts.get("separator") == "." else point)
+        return f"{self.number(int(whole))}{mark}{rest}"
+
     def joined(self, names: Iterable[str]) -> str:
         """The names, with "and" between them."""
         return f" {self.texts['and']} ".join(names)

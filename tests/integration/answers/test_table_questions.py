@@ -313,12 +313,29 @@ def test_without_a_model_words_make_the_query(services: Services, tmp_path: Path
     rows = "Item,Desk,Fee EUR\nTent,North,12.5\nCanoe,South,80\nStove,North,7\n"
     library = index_texts(services, tmp_path / "shed", {"loans.csv": rows})
     answer = ask(library, "Total fee of the desk North")
-    assert answer.text.startswith("**19.5**: sum of Fee EUR, from 2 of 3 rows of loans.csv")
+    assert answer.text.startswith("**19.50 EUR**: sum of Fee EUR, from 2 of 3 rows of loans.csv")
     assert answer.sources[0].query.startswith("SELECT round(sum(")
     answer = ask(library, "Total fee of the tents with poles")
     assert "Not read in the question: “poles”." in answer.text
+    assert "is another amount" not in answer.text
     answer = ask(library, 'SELECT count(*) AS n FROM "loans"')
     assert answer.text.startswith("**3**: your query")
     answer = ask(library, 'SELECT "Dollars" FROM "loans"')
     assert answer.error_title == "The query can't be run."
     assert "Dollars" in answer.error_hint
+
+
+def test_amounts_are_written_as_in_the_language_and_net_is_no_gross(
+    services: Services, tmp_path: Path
+) -> None:
+    rows = "Item,Desk,Net EUR,Year\nTent,North,12500.5,2024\nCanoe,South,80,2025\n"
+    library = index_texts(services, tmp_path / "shed", {"hire.csv": rows})
+    answer = ask(library, "Total net of the desk North in hire")
+    assert answer.text.startswith("**12,500.50 EUR**: sum of Net EUR")
+    answer = ask(library, "Total gross of the desk North in hire")
+    assert "The question asks for “gross”: Net EUR is another amount." in answer.text
+    assert "Not read" not in answer.text
+    answer = ask(library, "Wie hoch ist die Summe von Net EUR in hire?")
+    assert answer.text.startswith("**12.580,50 EUR**: Summe von Net EUR")
+    answer = ask(library, "List the rows of hire for the desk North")
+    assert "| 12,500.50 EUR | 2024 |" in answer.text
