@@ -19,6 +19,7 @@ from desktop_rag.answer.map_reduce.map_reduce import (
     MapPart,
     MapReduce,
     MapReduceStyle,
+    files_of,
     part_sources,
     part_tokens,
     turns_of_part,
@@ -141,7 +142,7 @@ class FewFiles:
         others = self._finder.files(query, _FIRST, MOST_FILES, setup.reach)
         files = [
             MapPart(
-                file.document_id,
+                file.path,
                 file.title,
                 partial(self._sources, file, query, setup.settings.retrieval, reach),
             )
@@ -273,9 +274,7 @@ class Summaries:
         parts = (
             self._map_reduce.parts_of(documents[0], room)
             if is_one
-            else [
-                MapPart(d.document_id, d.title, partial(self._sample, d, room)) for d in documents
-            ]
+            else [MapPart(d.path, d.title, partial(self._sample, d, room)) for d in documents]
         )
         chosen = parts if model else _spread(parts, _MOST_QUOTES)
         each = 2 if not is_one and 2 * len(chosen) <= _MOST_QUOTES else 1
@@ -292,11 +291,12 @@ class Summaries:
                 in_manner(_COMBINE_SUMMARIES, preferences), request.setup.instructions
             ),
             noun="parts" if is_one else "files",
-            many_files=len(documents),
+            many_files=len({document.path for document in documents}),
         )
         if not model:
             texts = texts_for(request.question, preferences.language)
-            more = len(parts) - len(chosen)
+            count = len if is_one else files_of
+            more = count(parts) - count(chosen)
             style = replace(style, framed=partial(_as_excerpts, texts, more, is_one))
         yield from self._map_reduce.answer(draft, chosen, style, model, request.cancel)
 

@@ -44,9 +44,12 @@ _BLOCK = re.compile(r"(?:[-*+>|#]|\d+[.)]\s|```)")
 
 @dataclass(frozen=True, slots=True)
 class MapPart:
-    """A file or a part of one, asked separately. `read` gives its numbered sources, if any."""
+    """A file or a part of one, asked separately. `read` gives its numbered sources, if any.
 
-    document_id: str
+    What lies inside a file, as an attachment of a mail, is a part of it.
+    """
+
+    path: str
     title: str
     read: Callable[[], tuple[SourceRef, ...]]
 
@@ -117,14 +120,14 @@ class MapReduce:
             # Also when the endpoint failed: the findings so far are not lost.
             listed = "\n\n".join(findings.texts)
             if listed:
-                listed = style.framed(listed, len(findings.documents))
+                listed = style.framed(listed, len(findings.files))
                 draft.nearest = ()
                 draft.model, draft.is_excerpts = (model.name, False) if model else ("", True)
             draft.text += listed
-            read = {part.document_id for part in parts[:asked]}
-            many = style.many_files or len({part.document_id for part in parts})
+            read = {part.path for part in parts[:asked]}
+            many = style.many_files or files_of(parts)
             counts = (
-                FileCounts(len(findings.documents), len(read), len(parts))
+                FileCounts(len(findings.files), len(read), files_of(parts))
                 if style.is_asked
                 else FileCounts(many, len(read))
             )
@@ -168,9 +171,7 @@ class MapReduce:
         read = partial(part_sources, document)
         # The place where a part begins is its title.
         return [
-            MapPart(
-                document.document_id, part[0].anchor.label() or document.title, partial(read, part)
-            )
+            MapPart(document.path, part[0].anchor.label() or document.title, partial(read, part))
             for part in parts
             if part
         ]
@@ -208,7 +209,7 @@ class _Findings:
     def __init__(self, draft: AnswerDraft) -> None:
         self._draft = draft
         self.texts: list[str] = []
-        self.documents: set[str] = set()
+        self.files: set[str] = set()
 
     def add(self, part: MapPart, text: str, sources: Sequence[SourceRef]) -> None:
         """Add the answer of a part, if any, with the sources that it cites."""
@@ -228,7 +229,7 @@ class _Findings:
         if not any(True for _ in citations(text)):
             text = f"{text} [{before + 1}]"
         self.texts.append(_titled(quoted(" ".join(part.title.split())), text.strip()))
-        self.documents.add(part.document_id)
+        self.files.add(part.path)
 
     def within(self, most_tokens: int, count_tokens: CountTokens) -> str:
         kept: list[str] = []
@@ -258,6 +259,11 @@ def _renumbered(text: str, numbers: dict[int, int]) -> str:
         parts += [text[done : citation.start], fresh]
         done = citation.end
     return "".join([*parts, text[done:]])
+
+
+def files_of(parts: Sequence[MapPart]) -> int:
+    """The number of files that these are, or are parts of."""
+    return len({part.path for part in parts})
 
 
 def _only_asked(asked: int, total: int, noun: str) -> str:

@@ -170,7 +170,7 @@ class SourceFinder:
 
     def count_files(self, query: Query, most: int, reach: SearchScope = EVERYTHING) -> int:
         """The number of files that a query may find, up to `most`."""
-        return len(self._retriever.documents(query, most, reach))
+        return len({found.path for found in self._retriever.documents(query, most, reach)})
 
     def best(
         self, query: Query, settings: RetrievalSettings, *, limit: int, reach: SearchScope

@@ -3,6 +3,7 @@
 import json
 import threading
 from dataclasses import replace
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -198,3 +199,19 @@ def test_of_what_is_not_there_no_summary_is_made_up(indexed: Services, folder: P
     message, progress = asked(indexed, summary_of_file(folder / "nowhere.md"))
     assert progress == []
     assert message.text == refusals().said("nothing_found")
+
+
+def test_what_lies_inside_a_file_is_not_counted_as_a_file(
+    services: Services, tmp_path: Path
+) -> None:
+    mail = EmailMessage()
+    mail["Subject"], mail["From"] = "The keys", "ann@example.org"
+    mail.set_content("The key of the ferry hangs at the pier.")
+    mail.add_attachment("The ferry leaves at noon.", filename="times.txt")
+    texts = {"keys.eml": mail.as_string(), "lamp.md": "The lamp is lit at dusk."}
+    library = index_texts(services, tmp_path / "mail", texts)
+    assert len(library.library.documents.all()) > len(texts)
+    message, _ = asked(library, "Summarise")
+    assert message.notes
+    assert message.notes.files == FileCounts(matched=2, read=2)
+    assert library.chat.files_about("Summarise") == (2, "")
