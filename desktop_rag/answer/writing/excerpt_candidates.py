@@ -319,7 +319,7 @@ def named_in(source: SourceRef, asked: set[str]) -> frozenset[str]:
     stem = re.sub(r"[_.-]", " ", PurePath(source.path).stem)
     short = [said for said in (source.title, stem) if len(said.split()) <= _LONGEST_NAME]
     head = takewhile(_MAIL_HEAD.match, source.text.splitlines())
-    name = set(terms(" ".join((*short, *head))))
+    name = set(terms(" ".join((*short, *(line.partition(":")[2] for line in head)))))
     return frozenset(
         term
         for term in asked - IDLE

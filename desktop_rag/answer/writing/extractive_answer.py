@@ -201,13 +201,13 @@ def excerpts(
     ranked = _near_the_best(sources, across, surroundings)
     asked = asked_words(question)
     best = [s for n, s in enumerate(ranked) if n < _PASSAGES or s.n in across]
-    is_sure = True
+    near = frozenset[tuple[int, int]]()
     if meaning and doubt:
-        is_about, is_sure = relevance_of(question, best, meaning, surroundings, doubt)
+        is_about, near = relevance_of(question, best, meaning, surroundings, doubt)
         if not is_about:
             # A second look goes through all of them.
             best = ranked = sorted(sources, key=lambda source: -source.score)
-            is_about, is_sure = relevance_of(question, best, meaning, surroundings, doubt)
+            is_about, near = relevance_of(question, best, meaning, surroundings, doubt)
         if not is_about:
             return Excerpts("", is_sure=False)
     candidates = all_candidates(best, asked, surroundings)
@@ -225,6 +225,7 @@ def excerpts(
     candidates = candidates if is_about_older(question) else _newest_first(candidates)
     homes = {source.n: source.document_id for source in sources if is_comparison}
     chosen = _best(asked, candidates, similar, meaning, homes)
+    is_sure = not (meaning and doubt) or any((c.n, c.unit.start) in near for c in chosen[:1])
     return Excerpts("\n\n".join(blocks(chosen)), is_sure=is_sure)
 
 

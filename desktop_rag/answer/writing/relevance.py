@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +31,9 @@ from desktop_rag.store.contract.search import NameStore
 # A piece is about a question from this sum on: the share of its words, in the piece and in its
 # passage, and the similarity. It is the same in a library of one file and in a large one. In
 # another language the words are others, so that the similarity stands alone.
-_ABOUT = 0.82
-# Below this sum two of three answers are wrong, above it one of ten (squad).
-_SURELY_ABOUT = 1.0
+_ABOUT = 0.7
+# Below this sum there is an answer in fewer than half of the cases.
+_SURELY_ABOUT = 1.06
 _ABOUT_ACROSS, _DOUBTFUL_ACROSS = 0.24, 0.36
 # What is asked of a name has at least this sum for a piece: the name alone is not enough.
 _ABOUT_BARE, _SURELY_BARE = 0.25, 0.7
@@ -45,13 +46,24 @@ class Doubt:
     """What no answer is made of: the sources with the numbers `apart`, which aren't about the names
     of a question, and those `of_others`; also pieces that have only the names. The question is
     `bare` without these, "" where it has none. Doubt `is_great` where search found nothing relevant
-    either.
+    either. The words `asking`, as "high" in "how high is", are no part of what it is about.
     """
 
     apart: frozenset[int] = frozenset()
     bare: str = ""
     is_great: bool = False
     of_others: frozenset[int] = frozenset()
+    asking: frozenset[str] = frozenset()
+
+
+class _Nearness(NamedTuple):
+    """How near a piece is by words and meaning, and by meaning alone across languages, else 0."""
+
+    whole: float = 1.0
+    across: float = 1.0
+
+    def reaches(self, least: float, least_across: float) -> bool:
+        return self.whole >= least or self.across >= min(least, least_across)
 
 
 def relevance_of(
@@ -60,40 +72,54 @@ def relevance_of(
     meaning: Meaning,
     surroundings: Mapping[int, Surroundings],
     doubt: Doubt,
-) -> tuple[bool, bool]:
-    """Whether a piece, which is no question itself, is near enough to a question, and surely so."""
+) -> tuple[bool, frozenset[tuple[int, int]]]:
+    """Whether a piece, which is no question itself, is near enough to a question, and the places of
+    those that surely are: the number of the source, and where they begin in it.
+    """
     found = all_candidates(sources, asked_words(question), surroundings, any_row=True)
     found = found or [c for source in sources for c in whole_passage(source)]
     pieces = [c for c in found if not c.unit.text.endswith(("?", "？"))]
     passages = {
         s.n: frozenset[str]().union(*(c.terms for c in found if c.n == s.n)) for s in sources
     }
-    is_doubtful = doubt.is_great or bool(doubt.apart)
-    across = _DOUBTFUL_ACROSS if is_doubtful else _ABOUT_ACROSS
 
-    def has(asked: str, least: float, least_across: float) -> bool:
-        words, similar = content_words(asked), similarity(asked, pieces, meaning)
-        shares = [
-            (_held_share(words, c.terms | c.named) + _held_share(words, passages[c.n] | c.named))
-            / 2
-            for c in pieces
+    def near(asked: str, words: Collection[str]) -> list[_Nearness]:
+        similar = similarity(asked, pieces, meaning).tolist()
+        held = [(c.terms | c.named, passages[c.n] | c.named) for c in pieces]
+        shares = [(_held_share(words, own) + _held_share(words, all_)) / 2 for own, all_ in held]
+        return [
+            _Nearness(share + each, each if is_across(c, meaning) else 0.0)
+            for c, share, each in zip(pieces, shares, similar, strict=True)
         ]
-        return any(
-            (is_across(c, meaning) and near >= min(least, least_across)) or share + near >= least
-            for c, share, near in zip(pieces, shares, similar.tolist(), strict=True)
-        )
 
+    asked, left = content_words(question), content_words(doubt.bare) if doubt.bare else set[str]()
+    bare = near(doubt.bare, left) if left else [_Nearness()] * len(pieces)
     # What is asked of a row may be under any name of a column.
-    is_row = any(c.unit.cells and _is_asked_for(c.unit.cells[0], question) for c in pieces)
-    is_of_more = is_row or not doubt.bare or has(doubt.bare, _ABOUT_BARE, across)
-    is_sure = is_row or (
-        has(question, _SURELY_ABOUT, _DOUBTFUL_ACROSS)
-        and (not doubt.bare or has(doubt.bare, _SURELY_BARE, _DOUBTFUL_ACROSS))
+    rows = [bool(c.unit.cells) and _is_asked_for(c.unit.cells[0], question) for c in pieces]
+    sure = frozenset(
+        (c.n, c.unit.start)
+        for c, one, more, is_row in zip(pieces, near(question, asked), bare, rows, strict=True)
+        if is_row
+        or (
+            one.reaches(_SURELY_ABOUT, _DOUBTFUL_ACROSS)
+            and more.reaches(_SURELY_BARE, _DOUBTFUL_ACROSS)
+        )
     )
-    # A file that bears two words of the question may say it in other words, or in another language.
-    asked = content_words(question)
-    is_named = any(len(words_held(asked, c.named)) >= _LEAST_NAMED for c in pieces)
-    return is_named or (is_of_more and has(question, _ABOUT, across)), is_sure
+    across = _DOUBTFUL_ACROSS if doubt.is_great or doubt.apart else _ABOUT_ACROSS
+    is_of_more = any(rows) or any(each.reaches(_ABOUT_BARE, across) for each in bare)
+    least = near(question, asked - doubt.asking or asked)
+    is_about = is_of_more and any(each.reaches(_ABOUT, across) for each in least)
+    return is_about or any(_is_named(c, asked, asked - left) for c in pieces), sure
+
+
+def _is_named(piece: Candidate, asked: Collection[str], names: Collection[str]) -> bool:
+    """True where a file bears two words of a question, or a piece has one of its `names`, which are
+    not all of it, and one more: that may be said in other words, or in another language.
+    """
+    others = set(asked) - set(names)
+    return len(words_held(asked, piece.named)) >= _LEAST_NAMED or bool(
+        words_held(names, piece.terms) and words_held(others, piece.terms)
+    )
 
 
 def _is_asked_for(cell: str, question: str) -> bool:

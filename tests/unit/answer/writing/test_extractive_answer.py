@@ -5,7 +5,12 @@ from typing import Any
 
 from desktop_rag.answer.search.meaning import Meaning, SimilarityCalibration
 from desktop_rag.answer.writing import extractive_answer
-from desktop_rag.answer.writing.excerpt_candidates import Surroundings, Version, versions_of
+from desktop_rag.answer.writing.excerpt_candidates import (
+    Surroundings,
+    Version,
+    named_in,
+    versions_of,
+)
 from desktop_rag.answer.writing.relevance import Doubt
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.languages import question_language
@@ -498,3 +503,17 @@ def test_a_word_counts_at_an_end_of_another() -> None:
         source(2, "Some ducks of the north are migratory."),
     ]
     assert excerpts("Do ducks migrate?", sources, None).startswith("Some ducks of the north")
+
+
+def test_the_head_of_a_mail_names_it_but_the_labels_of_the_head_do_not() -> None:
+    mail = source(1, "From: Petra Holm\nDate: Mon, 3 Nov 2025\n\nThe wheel stands still.")
+    assert named_in(mail, {"date", "holm"}) == {"holm"}
+
+
+def test_excerpts_are_sure_by_the_first_of_them() -> None:
+    asked = "Who waters the plants in the hall?"
+    sources = [source(1, "The plants in the hall of the mill are watered by Petra Holm.")]
+    meaning = Meaning(asked, "en", [(bundled_embedder(), None)], SimilarityCalibration())
+    assert extractive_answer.excerpts(asked, sources, meaning, doubt=Doubt()).is_sure
+    sources = [source(1, "Ducks eat plants and grasses that grow in water, and small fish.")]
+    assert not extractive_answer.excerpts(asked, sources, meaning, doubt=Doubt()).is_sure
