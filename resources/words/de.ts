@@ -3320,6 +3320,10 @@ Die vollständige Adresse lautet:
         <translation>Schon hier, unter „Alle Modelle…“: {names}.</translation>
     </message>
     <message>
+        <source>{name} is in use.</source>
+        <translation>{name} ist in Gebrauch.</translation>
+    </message>
+    <message>
         <source>Ask again for a written answer.</source>
         <translation>Fragen Sie für eine geschriebene Antwort noch einmal.</translation>
     </message>
@@ -14014,8 +14018,8 @@ Was kostet der Eintritt?</translation>
         <translation>Eine Sammlung, die es nicht mehr gibt</translation>
     </message>
     <message>
-        <source>Search by meaning is not ready yet ({ready:,} of {files}); answers get better when it is.</source>
-        <translation>Die Suche nach Bedeutung ist noch nicht bereit ({ready:,} von {files}); danach werden Antworten besser.</translation>
+        <source>Search by meaning is not ready yet; answers get better when it is.</source>
+        <translation>Die Suche nach Bedeutung ist noch nicht bereit; mit ihr werden Antworten besser.</translation>
     </message>
     <message>
         <source>No model here reads the language of this question: only its words were compared.</source>

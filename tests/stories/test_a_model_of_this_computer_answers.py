@@ -187,3 +187,8 @@ def test_a_model_chosen_from_the_list_shows_work_until_it_is_used(
     person.sees("mine is used from now on.")
     assert person.app.services.wing(LocalModelServices).models.server.loaded == "mine"
     assert not ways.place.isVisible()
+    person.comes_back()
+    person.opens_settings("Models")
+    person.clicks("Choose a model…")
+    ways.sees("mine is in use.")
+    ways.clicks("Close")

@@ -23,7 +23,7 @@ from desktop_rag.core.language.languages import (
     QUESTIONS_OF_MULTILINGUAL_MODEL,
     question_language,
 )
-from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.models.embedding.joined_embedding import BUNDLED, BUNDLED_MULTILINGUAL
 from desktop_rag.models.embedding.remote_embedder import is_address
@@ -412,16 +412,8 @@ class MeaningReadiness:
         embedders = self._embedders
         if embedders is None or embedders.embedder is None or scope.attached:
             return ()
-        counts = self._counts(scope)
-        if counts.of(DocumentState.SEARCHABLE_BY_WORDS):
-            return (
-                tr(
-                    "Search by meaning is not ready yet ({ready:,} of {files}); answers get better"
-                    " when it is.",
-                    ready=counts.of(DocumentState.SEARCHABLE),
-                    files=count_of(counts.searchable + counts.unread, tr("file"), tr("files")),
-                ),
-            )
+        if self._counts(scope).of(DocumentState.SEARCHABLE_BY_WORDS):
+            return (tr("Search by meaning is not ready yet; answers get better when it is."),)
         language = question_language(question)
         if not embedders.reads(language):
             return (

@@ -20,10 +20,10 @@ from desktop_rag.features.local_model.local_models import LocalModel, LocalModel
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.window_language import language_name
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line, size_in_words
-from desktop_rag.ui.widgets.controls import PlainLabel
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
 from desktop_rag.ui.widgets.forms import RowAction, RowList, ask_first, row_of
-from desktop_rag.ui.widgets.layouts import vertical
+from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import ContentScroll
 
 _WIDTH_PX, _HEIGHT_PX = 560, 520
@@ -67,7 +67,8 @@ class ModelsDialog(QDialog):
             on=content,
             spacing=12,
         )
-        vertical((ContentScroll(content), 1), self._fault, on=self, margins=(8, 8, 8, 12))
+        close = horizontal(Stretch(), TextButton(tr("Close"), then=self.reject))
+        vertical((ContentScroll(content), 1), self._fault, close, on=self, margins=(8, 8, 8, 12))
         self._refresh()
 
     def _refresh(self) -> None:

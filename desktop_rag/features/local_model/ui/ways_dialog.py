@@ -48,9 +48,11 @@ _SERVICE = tr("It needs a key, and is sent the passages that a question finds.")
 class _Offer:
     """What this computer has: the best model found, the one to fetch, and a download of it.
 
-    `others` are models too small or too large to be offered by themselves.
+    `used` is the name of the model of this computer that answers, if one does. `others` are models
+    too small or too large to be offered by themselves.
     """
 
+    used: str
     found: LocalModel | None
     others: Sequence[LocalModel]
     suggestion: Suggestion
@@ -107,6 +109,7 @@ class WaysDialog(QDialog):
             _card(tr("An online service"), service, [self._others]),
             self._fault,
             Stretch(),
+            horizontal(Stretch(), TextButton(tr("Close"), then=self.reject)),
             on=self,
             margins=(20, 18, 20, 18),
             spacing=12,
@@ -141,7 +144,9 @@ class WaysDialog(QDialog):
         # What was begun goes before what is suggested.
         begun = [d for d in self._models.downloads.all() if d.state is not DownloadState.DONE]
         download = begun[0] if begun else None
-        return _Offer(best, unused, suggestion, download, self._models.is_installed)
+        return _Offer(
+            self._models.used, best, unused, suggestion, download, self._models.is_installed
+        )
 
     @Slot(object)
     def _show(self, offer: _Offer | None) -> None:
@@ -171,7 +176,7 @@ class WaysDialog(QDialog):
     def _show_found(self, model: LocalModel) -> None:
         where, size = model.program, size_in_words(model.header.size_bytes)
         said = tr("{size}, found in {program}.", size=size, program=where) if where else size
-        self._words.setText(f"{one_line(model.name)}: {said}")
+        self._say_offer([f"{one_line(model.name)}: {said}"])
         self._press.setText(tr("Use it"))
 
     def _show_suggestion(self, suggestion: Suggestion, others: Sequence[LocalModel]) -> None:
@@ -188,8 +193,13 @@ class WaysDialog(QDialog):
         if others:
             names = ", ".join(one_line(model.name) for model in others[:_MOST_NAMED])
             lines.append(tr("Here already, under “All models…”: {names}.", names=names))
-        self._words.setText("\n".join(lines))
+        self._say_offer(lines)
         self._press.setText(tr("Fetch it"))
+
+    def _say_offer(self, lines: Sequence[str]) -> None:
+        used = self._offer.used if self._offer else ""
+        in_use = [tr("{name} is in use.", name=one_line(used))] if used else []
+        self._words.setText("\n".join([*in_use, *lines]))
 
     def _show_download(self, download: Download) -> None:
         self._words.setText(in_words(download))
