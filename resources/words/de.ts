@@ -3321,7 +3321,7 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>{name} is in use.</source>
-        <translation>{name} ist in Gebrauch.</translation>
+        <translation>{name} ist in Verwendung.</translation>
     </message>
     <message>
         <source>Ask again for a written answer.</source>
