@@ -169,15 +169,10 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class FolderPreview:
-    """The estimated effect of adding a folder.
-
-    `seconds` is a rough estimate until all of it is searchable by meaning. Without `is_complete`
-    counting was stopped early.
-    """
+    """What adding a folder would index. Without `is_complete` counting was stopped early."""
 
     files: int
     size_bytes: int
-    seconds: float
     by_format: dict[str, int]
     left_out: tuple[LeftOut, ...]
     is_complete: bool = True

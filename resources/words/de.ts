@@ -1374,10 +1374,6 @@ Die vollständige Adresse lautet:
         <translation>Keine Änderungen</translation>
     </message>
     <message>
-        <source>a minute</source>
-        <translation>eine Minute</translation>
-    </message>
-    <message>
         <source>written by the app</source>
         <translation>von der App geschrieben</translation>
     </message>
@@ -1432,14 +1428,6 @@ Die vollständige Adresse lautet:
     <message>
         <source>Run it yourself (in a terminal with --yes), or raise the sum in the settings of the endpoint.</source>
         <translation>Starten Sie es selbst (im Terminal mit --yes), oder erhöhen Sie den Betrag in den Einstellungen des Endpunkts.</translation>
-    </message>
-    <message>
-        <source>hour</source>
-        <translation>Stunde</translation>
-    </message>
-    <message>
-        <source>hours</source>
-        <translation>Stunden</translation>
     </message>
     <message>
         <source>byte</source>
@@ -1876,8 +1864,8 @@ Die vollständige Adresse lautet:
         <translation>{files} zu indizieren, {size_in_words}</translation>
     </message>
     <message>
-        <source>{formats_in_words}. Searchable by words almost immediately, by meaning after about {time_in_words}.</source>
-        <translation>{formats_in_words}. Nach Wörtern fast sofort durchsuchbar, nach Bedeutung in etwa {time_in_words}.</translation>
+        <source>{formats}. Searchable by words almost at once, by meaning later.</source>
+        <translation>{formats}. Nach Wörtern fast sofort durchsuchbar, nach Bedeutung später.</translation>
     </message>
     <message>
         <source>other file</source>
@@ -1906,18 +1894,6 @@ Die vollständige Adresse lautet:
     <message>
         <source>Maximum file size</source>
         <translation>Maximale Dateigröße</translation>
-    </message>
-    <message>
-        <source>Keep excluding {count_of}</source>
-        <translation>{count_of} weiterhin ausschließen</translation>
-    </message>
-    <message>
-        <source>single file</source>
-        <translation>einzelne Datei</translation>
-    </message>
-    <message>
-        <source>single files</source>
-        <translation>einzelne Dateien</translation>
     </message>
     <message>
         <source>Exclude</source>

@@ -305,19 +305,6 @@ def _unreadable(location: str, exc: OSError) -> FoundFile:
 
 
 _MOST_EXAMPLES = 3
-# Measured on two cores with the bundled model (benchmarks/indexing.py): seconds to open and read a
-# file, and to make the text of a megabyte searchable by meaning.
-_SECONDS_A_FILE = 0.007
-_SECONDS_A_MEGABYTE = 14.0
-_MEGABYTE = 1e6
-# How much of a file's bytes is text, by suffix; of others all of it.
-_TEXT_SHARES = {
-    ".pdf": 0.04, ".docx": 0.1, ".docm": 0.1, ".doc": 0.1, ".odt": 0.1, ".epub": 0.3, ".rtf": 0.2,
-    ".pptx": 0.01, ".ppt": 0.02, ".odp": 0.01, ".xlsx": 0.5, ".xls": 0.3, ".ods": 0.5,
-    ".html": 0.3, ".htm": 0.3, ".xml": 0.5, ".mbox": 0.2, ".eml": 0.2, ".msg": 0.1,
-    ".png": 0.001, ".jpg": 0.001, ".jpeg": 0.001, ".tif": 0.001, ".tiff": 0.001, ".gif": 0.001,
-    ".webp": 0.001, ".bmp": 0.0001,
-}  # fmt: skip
 
 
 def preview(path: Path, rules: IgnoreRules, cancel: Event) -> FolderPreview:
@@ -340,7 +327,6 @@ class _Count:
         self._prefix = len(str(root)) + 1
         self._files = 0
         self._bytes = 0
-        self._seconds = 0.0
         self._formats: Counter[str] = Counter()
         self._left_out: Counter[str] = Counter()
         self._examples: dict[str, list[str]] = {}
@@ -353,10 +339,8 @@ class _Count:
         name = file.location[file.location.rfind(os.sep) + 1 :]
         dot = name.rfind(".")
         suffix = name[dot:].lower() if dot > 0 else ""
-        megabytes = file.size_bytes * _TEXT_SHARES.get(suffix, 1.0) / _MEGABYTE
         self._files += 1
         self._bytes += file.size_bytes
-        self._seconds += _SECONDS_A_FILE + _SECONDS_A_MEGABYTE * megabytes
         self._formats[suffix or name] += 1
 
     def leave_out(self, location: str, reason: str) -> None:
@@ -371,7 +355,6 @@ class _Count:
         return FolderPreview(
             files=self._files,
             size_bytes=self._bytes,
-            seconds=self._seconds,
             by_format=dict(self._formats.most_common()),
             left_out=tuple(
                 LeftOut(reason, count, tuple(self._examples[reason]))

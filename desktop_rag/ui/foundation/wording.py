@@ -1,6 +1,5 @@
 """Formats numbers, times, states, places and failures for display. Qt thread for `show_fatal`."""
 
-import math
 import sys
 import unicodedata
 from dataclasses import replace
@@ -24,8 +23,6 @@ from desktop_rag.core.question_scope import ScopeItem, ScopeKind
 from desktop_rag.core.shared_library import is_shared
 
 _KB = 1024
-_MINUTE_S = 60
-_HOUR_S = 3600
 
 # Characters that break a line, reverse its reading order so that a name passes for another, or
 # stand for bytes that are not text.
@@ -179,15 +176,6 @@ def changes_in_words(summary: ChangeSummary) -> str:
         (summary.gone, tr("removed")),
     )
     return ", ".join(f"{number_in_words(n)} {verb}" for n, verb in counts if n) or tr("No changes")
-
-
-def time_in_words(seconds: float) -> str:
-    """`a minute`, `12 minutes`, `3 hours`: an estimate, rounded up."""
-    if seconds <= _MINUTE_S:
-        return tr("a minute")
-    if seconds < _HOUR_S:
-        return count_of(math.ceil(seconds / _MINUTE_S), tr("minute"), tr("minutes"))
-    return count_of(math.ceil(seconds / _HOUR_S), tr("hour"), tr("hours"))
 
 
 def size_in_words(size_bytes: int) -> str:

@@ -27,17 +27,11 @@ from desktop_rag.core.language.translation import count_of, number_in_words, tol
 from desktop_rag.core.library_events import FolderPreview, LeftOut
 from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge, Job
-from desktop_rag.ui.foundation.wording import (
-    hint_of,
-    one_line,
-    size_in_words,
-    time_in_words,
-    title_of,
-)
+from desktop_rag.ui.foundation.wording import hint_of, one_line, size_in_words, title_of
 from desktop_rag.ui.library.collection_field import CollectionField
 from desktop_rag.ui.library.encoding_menu import encoding_field
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import note, number_field, show_number, text_area
+from desktop_rag.ui.widgets.form_fields import note, text_area
 from desktop_rag.ui.widgets.layouts import Stretch, clear, fill, horizontal, vertical
 from desktop_rag.ui.widgets.scrolled_page import scrolling
 
@@ -62,7 +56,7 @@ class SubfolderTree(QTreeWidget):
         self._bridge = bridge
         self._root = root
         self._patterns = frozenset[str]()
-        self.setHeaderHidden(True)
+        self.setHeaderLabel(tr("Subfolders"))
         self.setAccessibleName(tr("Subfolders"))
         self.setMinimumHeight(_TREE_PX)
         self.hide()
@@ -143,29 +137,24 @@ class RulesForm(QWidget):
         self._patterns = text_area(
             tr("Patterns to exclude"), lines=3, example="*.log\n/archive/\nnode_modules"
         )
-        self._largest = number_field(0, 10_000, 50, " MB")
-        self._largest.setSpecialValueText(tr("Same as in Settings"))
-        self._largest.setAccessibleName(tr("Maximum file size"))
-        self._shown = rules
-        self._keeps_files = QCheckBox()
+        self._before = rules
+        self._gitignore.setChecked(rules.uses_gitignore)
+        self._hidden.setChecked(rules.includes_hidden)
+        self._patterns.setPlainText("\n".join(rules.excluded))
         self._build(has_patterns=not is_new)
-        self.show_rules(rules)
-        for box in (self._gitignore, self._hidden, self._keeps_files):
+        for box in (self._gitignore, self._hidden):
             box.toggled.connect(self._on_edited)
         self._patterns.textChanged.connect(self._on_edited)
-        self._largest.valueChanged.connect(self._on_edited)
 
     @property
     def rules(self) -> SourceRules:
         """The rules as entered."""
         lines = self._patterns.toPlainText().splitlines()
         return replace(
-            self._shown,
+            self._before,
             uses_gitignore=self._gitignore.isChecked(),
             includes_hidden=self._hidden.isChecked(),
             excluded=tuple(line.strip() for line in lines if line.strip()),
-            max_file_mb=self._largest.value(),
-            excluded_files=self._shown.excluded_files if self._keeps_files.isChecked() else (),
         )
 
     @Slot(str, bool)
@@ -173,23 +162,6 @@ class RulesForm(QWidget):
         """Add a pattern, or take it away."""
         others = [line for line in self.rules.excluded if line != pattern]
         self._patterns.setPlainText("\n".join([*others, pattern] if is_out else others))
-
-    def show_rules(self, rules: SourceRules) -> None:
-        """Show these rules."""
-        self._shown = rules
-        count = len(rules.excluded_files)
-        self._keeps_files.setText(
-            tr(
-                "Keep excluding {count_of}",
-                count_of=count_of(count, tr("single file"), tr("single files")),
-            )
-        )
-        self._keeps_files.setChecked(True)
-        self._keeps_files.setVisible(count > 0)
-        self._gitignore.setChecked(rules.uses_gitignore)
-        self._hidden.setChecked(rules.includes_hidden)
-        self._patterns.setPlainText("\n".join(rules.excluded))
-        show_number(self._largest, rules.max_file_mb)
 
     def _build(self, *, has_patterns: bool) -> None:
         column = vertical(self._gitignore, self._hidden, on=self, margins=0, spacing=6)
@@ -200,7 +172,6 @@ class RulesForm(QWidget):
                 self._patterns,
                 note(tr("One pattern per line, as in a .gitignore file.")),
             )
-        fill(column, self._keeps_files, PlainLabel(tr("Maximum file size")), self._largest)
 
     @Slot()
     def _on_edited(self) -> None:
@@ -211,7 +182,7 @@ _MAX_FORMATS = 6
 
 
 class PreviewPanel(Card):
-    """Shows a FolderPreview: files, indexing time and excluded files; or that they are counted."""
+    """Shows a FolderPreview: files and excluded ones; or that they are counted."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -256,10 +227,8 @@ class PreviewPanel(Card):
                     size_in_words=size_in_words(preview.size_bytes),
                 ),
                 tr(
-                    "{formats_in_words}. Searchable by words almost immediately, by meaning"
-                    " after about {time_in_words}.",
-                    formats_in_words=_formats_in_words(preview.by_format),
-                    time_in_words=time_in_words(preview.seconds),
+                    "{formats}. Searchable by words almost at once, by meaning later.",
+                    formats=_formats_in_words(preview.by_format),
                 ),
             )
         for left_out in preview.left_out:

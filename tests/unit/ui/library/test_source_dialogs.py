@@ -1,6 +1,7 @@
 """The dialogs for folders, links and collections."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -268,13 +269,10 @@ def test_a_collection_is_removed_after_confirmation(
     assert told.args == [library.collections.all()[0].collection_id]
 
 
-def test_the_options_keep_single_excluded_files_unless_told_otherwise(
-    parent: QWidget, qtbot: QtBot
-) -> None:
-    rules = SourceRules(excluded=("*.log",), excluded_files=("a.md", "b/c.md"))
+def test_the_options_keep_what_they_do_not_show(parent: QWidget, qtbot: QtBot) -> None:
+    rules = SourceRules(excluded=("*.log",), excluded_files=("a.md", "b/c.md"), max_file_mb=5)
     form = RulesForm(rules, parent)
     assert form.rules == rules
-    box = button(form, "Keep excluding 2 single files")
     with qtbot.waitSignal(form.changed):
-        box.click()
-    assert form.rules == SourceRules(excluded=("*.log",))
+        button(form, "Include hidden files and folders").click()
+    assert form.rules == replace(rules, includes_hidden=True)
