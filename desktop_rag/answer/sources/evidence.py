@@ -21,7 +21,7 @@ from desktop_rag.core.places import Places, places_from_json
 # The part of the room that is filled with passages before any is widened.
 _BREADTH = 0.5
 # Only the best are worth their surroundings.
-_MOST_WIDENED = 12
+_MOST_WIDENED = 4
 # The part of the room that one passage may grow to, and the most tokens in all.
 _WIDEST_SHARE = 1 / 6
 _WIDEST_TOKENS = 2_500

@@ -64,6 +64,25 @@ def _has_words(passage: Passage, question: str) -> bool:
     return bool(asked) and len(held) >= _LEAST_SHARE * len(asked)
 
 
+def further_searches(
+    text: str, names: Sequence[Sequence[str]], bare: str, files: Sequence[str]
+) -> list[tuple[str, str]]:
+    """What is searched for a question besides itself, each in the document of an id, or in all.
+
+    In each of the `files` that it names it is the question without their names, `bare`, which tell
+    nothing there; else what it asks of each of the things of these `names`.
+    """
+    parts, made, others = question_parts(text), made_of(text), list[str]()
+    if not files:
+        lost = [[word for name in names for word in name if word not in own] for own in names]
+        others = [without_names(text, [words]) for words in lost[:_MOST_NAMES] if words]
+        said = " ".join(word for name in names for word in name)
+        others += [f"{said} {parts_of_it}" for parts_of_it in made]
+    everywhere = [*(parts if len(parts) > 1 else ()), *others]
+    inside = [(asked, file) for file in files for asked in (bare, *made)]
+    return [*((asked, "") for asked in everywhere), *inside][:_MOST_ASKED]
+
+
 # Excerpts come from so many passages, and of so many tokens in all.
 EXCERPT_PASSAGES = 8
 EXCERPT_TOKENS = LEAST_SOURCE_TOKENS
@@ -73,7 +92,6 @@ _NEAREST = 3
 # A model reads as many of these as fit into its prompt.
 _READ_DEPTH = 60
 _PART_DEPTH = 20
-_NAMED_DEPTH = 40
 _MOST_NAMES = 6
 _MOST_ASKED = 16
 SHEET_FORMATS = ("csv", "ods", "tsv", "xls", "xlsx")
@@ -252,27 +270,14 @@ class SourceFinder:
         """
         settings, reach = request.setup.settings.retrieval, request.setup.reach
         lists = [[found[n] for n in ranks], list(found)]
-        named = sorted(self._retriever.named_documents(query, reach))
-        names = " ".join(word for name in self.reader.named_things(query.text) for word in name)
-        made = [] if named else [f"{names} {parts}" for parts in made_of(query.text)]
-        asked = [(text, _PART_DEPTH, reach) for text in (*self._parts(query.text), *made)]
-        # Inside a file that is named, the words of its name tell nothing.
+        names = self.reader.named_things(query.text)
         bare = self._retriever.without_file_names(query, reach)
-        for document_id in named:
-            only = replace(reach, document_ids=(document_id,))
-            inside = (*question_parts(bare), *made_of(query.text))
-            asked += [(text, _NAMED_DEPTH, only) for text in inside]
-        for text, depth, where in asked[:_MOST_ASKED]:
+        named = sorted(self._retriever.named_documents(query, reach))
+        for text, file in further_searches(query.text, names, bare, named):
             plain = replace(query, text=text, phrases=())
-            lists.append(self.best(plain, settings, limit=depth, reach=where))
+            where = replace(reach, document_ids=(file,)) if file else reach
+            lists.append(self.best(plain, settings, limit=_PART_DEPTH, reach=where))
         return [replace(p, score=-float(n)) for n, p in enumerate(in_turn(lists))]
-
-    def _parts(self, text: str) -> list[str]:
-        """The parts of a question, and what it asks of each thing that it names; none for one."""
-        parts, names = question_parts(text), self.reader.named_things(text)[:_MOST_NAMES]
-        others = [[w for name in names for w in name if w not in own] for own in names]
-        each = [without_names(text, [other]) for other in others]
-        return [part for found in (parts, each) if len(found) > 1 for part in found]
 
     def _ranks(
         self,

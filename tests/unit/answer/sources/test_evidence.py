@@ -54,6 +54,17 @@ def test_of_a_long_file_the_page_is_sent_at_its_place() -> None:
         assert text[source.start : source.end] == source.text
 
 
+def test_the_surroundings_of_the_best_leave_room_for_more_passages() -> None:
+    text, places = pages(60)
+    found = [
+        passage("a", text, f"Page {n}, line 5 of this page tells of the harbour", n)
+        for n in range(1, 60)
+    ]
+    sources = chosen({"a": (text, places)}, found, 4_000)
+    shown = {source.anchor.page or source.text.split()[1].strip(",") for source in sources}
+    assert len(shown) > 50
+
+
 def test_every_passage_comes_before_the_surroundings_of_any() -> None:
     text, places = pages(30)
     found = [
