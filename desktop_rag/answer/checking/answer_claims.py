@@ -181,7 +181,7 @@ def _knowing(
 def _name_of(source: SourceRef) -> str:
     """The words of its title and file, which name what it is about."""
     named = f"{source.title} {PurePath(source.path).stem}"
-    return " ".join(dict.fromkeys(_NAME_WORD.findall(named.replace("_", " "))))
+    return " ".join(dict.fromkeys(named.replace("_", " ").split()))
 
 
 def _below(heads: Mapping[str, str], check: CheckClaim) -> CheckClaim:
@@ -276,7 +276,8 @@ def _checked(
     for found, n in (whole, _against(statement, sources, check)):
         if found.verdict is Verdict.SUPPORTED:
             return found, n
-    return whole if {*whole[0].named} < {*first[0].named} else first
+    is_other = first[0].verdict is Verdict.CONTRADICTED is not whole[0].verdict
+    return whole if is_other or {*whole[0].named} < {*first[0].named} else first
 
 
 def _against(

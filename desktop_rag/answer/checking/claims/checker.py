@@ -28,9 +28,10 @@ from desktop_rag.answer.checking.claims.backing import (
     phrases_of,
     words_of,
 )
+from desktop_rag.answer.checking.claims.derived import is_derived, is_reckoned, is_told_result
 from desktop_rag.answer.checking.claims.exact import (
-    is_derived,
-    is_grown,
+    COMPUTED,
+    certain,
     said_exactly,
     unknown_figures,
 )
@@ -45,9 +46,10 @@ from desktop_rag.answer.checking.claims.support import (
     compare,
 )
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize_claim
-from desktop_rag.answer.checking.claims.words import is_english, listed, writing_of
+from desktop_rag.answer.checking.claims.words import is_english, is_month, listed, writing_of
 from desktop_rag.core.claims import (
     CONTRADICTING,
+    Basis,
     CheckedClaim,
     Difference,
     DifferenceKind,
@@ -246,6 +248,8 @@ _MOST_COMPARED = 3
 _LEAST_NEAR = 0.28
 # A claim is contradicted by a figure when the source says it with its own one, that surely.
 _LEAST_MENDED = 0.55
+# The characters before and behind the evidence whose figures a result may be of.
+_NEAR = 200
 _SAID = "The source says this."
 _OTHER_WORDS = "The source says something near to this."
 _MISSED = "Not in its source: {words}."
@@ -264,6 +268,12 @@ class _Candidate:
     comparison: Comparison
     similarity: float = 0.0
     support: float = 0.0
+
+    @property
+    def around(self) -> list[Quantity]:
+        """The figures near its evidence."""
+        start, end = self.comparison.window.span
+        return [one for one in self.index.figures.all if start - _NEAR <= one.start < end + _NEAR]
 
 
 class ClaimChecker:
@@ -308,6 +318,9 @@ class ClaimChecker:
         unknown = unknown_figures(claim, readable)
         calculated = [one for one in unknown if _is_calculated(one, given, readable)]
         unknown = [one for one in unknown if one not in calculated]
+        if calculated:
+            # It tells of a day of its own: "In April 2027, the rent will be".
+            unknown = [one for one in unknown if not (one.date or one.is_year)]
         foreign = {n for n, index in readable.items() if _is_foreign(claim, tokens, index)}
         near = {n: index for n, index in readable.items() if n not in foreign}
         if not near:
@@ -366,15 +379,33 @@ class ClaimChecker:
         calculated: Sequence[Quantity],
     ) -> CheckedClaim:
         best = found[0]
+        start, end = best.comparison.window.span
+        around = [figure for one in found for figure in one.around]
+        derived = [one for one in unknown if is_derived(one, around, claim)]
+        given = [*unknown, *calculated]
+        is_told = len(given) == 1 and _is_told(claim, given[0], found, around)
+        # Another source may say what the nearest one has otherwise.
+        others = [one.index.figures for one in found[1:]]
+        known = [
+            *(one for one in quantities(claim) if any(other.has(one) for other in others)),
+            *calculated,
+            *(derived if is_told else ()),
+        ]
         differing = find_differences(claim, best.index, best.comparison.alignment)
-        if differing.is_contradiction and not _are_of(calculated, differing.all):
-            return _contradicted(claim, best, best.comparison.window.span, differing.all)
+        if differing.is_contradiction and not _are_of(known, differing.all):
+            return _contradicted(claim, best, (start, end), differing.all)
         denied = denial(claim, best.claim, best.index)
-        if denied and not _are_of(calculated, denied[1:]):
+        if denied and not _are_of(known, denied[1:]):
             return _contradicted(claim, best, (denied[0].start, denied[0].end), denied[1:])
-        if exchanged := None if calculated else self._exchanged(claim, best, unknown):
-            return _contradicted(claim, best, best.comparison.window.span, (exchanged,))
-        return self._read(claim, found, unknown, differing.all, is_calculated=bool(calculated))
+        if is_told:
+            place = Evidence(best.source, start, end)
+            return certain(claim, place, COMPUTED, Basis.COMPUTED)
+        exchanged = None if calculated else self._exchanged(claim, best, unknown)
+        if exchanged and not _are_of(known, (exchanged,)):
+            return _contradicted(claim, best, (start, end), (exchanged,))
+        is_given = bool(calculated or derived)
+        unknown = [one for one in unknown if one not in derived]
+        return self._read(claim, found, unknown, differing.all, is_given=is_given)
 
     def _exchanged(
         self, claim: str, best: _Candidate, unknown: Sequence[Quantity]
@@ -413,22 +444,21 @@ class ClaimChecker:
         unknown: Sequence[Quantity],
         differing: Sequence[Difference],
         *,
-        is_calculated: bool,
+        is_given: bool,
     ) -> CheckedClaim:
         """The verdict on a claim that no unit of a source says or denies, by its probability."""
         best, model = found[0], self._model
         said = words(claim)
         is_read = is_english(claim) and may_be_english(said)
         is_told = is_read and best.index.is_english
-        start, end = best.comparison.window.span
-        around = [one for one in best.index.figures.all if start <= one.start < end]
-        derived = [one for one in unknown if is_derived(one, around, claim)]
-        named = _figures([one for one in unknown if one not in derived])
+        named = _figures(unknown)
         if is_told and english_share(said):
             named += _names(claim, found, differing)
         elif most_likely(said) == best.index.writing.language:
             named += _full_names(claim, found)
-        evidence = Evidence(best.source, start, end)
+        if is_given:
+            named = [one for one in named if not is_month(claim[slice(*one.in_claim or (0, 0))])]
+        evidence = Evidence(best.source, *best.comparison.window.span)
         if named:
             support = min(best.support, _UNKNOWN_AT_MOST)
             checked = _unknown(claim, named, support, evidence)
@@ -443,9 +473,10 @@ class ClaimChecker:
         is_low = best.support < model.unsupported_below
         # The evidence has another figure, unit or negation, or the opposite of a word.
         is_doubtful = best.comparison.features["opposites"] > 0 or any(
-            one.kind in CONTRADICTING for one in differing
+            one.kind is DifferenceKind.NEGATION or (one.kind in CONTRADICTING and one.in_source)
+            for one in differing
         )
-        if (is_low or is_doubtful) and not (derived or is_calculated):
+        if (is_low or is_doubtful) and not is_given:
             verdict, why = Verdict.NOT_IN_SOURCES, _unsaid_words(claim, found)
         shown = [one for one in differing if one.kind is DifferenceKind.WORD]
         if verdict is Verdict.NOT_IN_SOURCES:
@@ -469,11 +500,27 @@ class ClaimChecker:
             return index
 
 
+def _is_told(
+    claim: str, said: Quantity, found: Sequence[_Candidate], around: Sequence[Quantity]
+) -> bool:
+    """True when a claim says only the result of a calculation, of things that the sources name."""
+    tokens = found[0].claim
+    if _has_condition(tokens) or any(t.role is TokenRole.NEGATION for t in tokens):
+        return False
+    behind = next((token for token in tokens if token.start >= said.end), None)
+    counted = [behind] if behind and behind.is_content and not said.unit else []
+    known = frozenset[str]().union(*(one.index.stems for one in found))
+    if _absent_names(claim, found) or any(token.stem not in known for token in counted):
+        return False
+    beside = {token.word for one in found for token in one.comparison.window.tokens}
+    return is_told_result(said, around, claim, beside)
+
+
 def _is_calculated(said: Quantity, given: str, sources: Mapping[int, SourceIndex]) -> bool:
     """True when a calculation before gave a figure, or a rate of one of the sources gives it."""
     if any(map(said.equals, quantities(given))):
         return True
-    return any(is_grown(said, index.figures.all) for index in sources.values())
+    return any(is_reckoned(said, index) for index in sources.values())
 
 
 def _are_of(figures: Sequence[Quantity], differences: Sequence[Difference]) -> bool:

@@ -9,7 +9,7 @@ what the inputs give, rounded as it is written. A figure or date that no source 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, DecimalException
-from itertools import combinations, islice, pairwise, product
+from itertools import islice, pairwise, product
 
 import regex
 
@@ -65,7 +65,7 @@ _PART = regex.compile(
 )
 _ROUGH_PART = Decimal(6)
 _LARGEST_CONSTANT, _LARGEST_LABEL = 100, 12
-_MOST_READINGS, _MOST_INPUTS = 64, 12
+_MOST_READINGS, _MOST_INPUTS, _HUNDRED = 64, 12, 100
 
 Inputs = Sequence[Decimal]
 Compute = Callable[[Inputs], Decimal]
@@ -116,7 +116,7 @@ def computed(claim: str, known: Sequence[KnownQuantities]) -> Computed | None:
         return None
     if not written and any(calculation.result in other.inputs for other in found):
         return None
-    factors = set(map(_factor, calculation.inputs))
+    factors = {one.factor for one in calculation.inputs}
     values = [one.values[0] if len(factors) == 1 else one.plain[0] for one in calculation.inputs]
     value = _value(calculation, values)
     return (
@@ -158,7 +158,7 @@ def _value(calculation: Calculation, values: Inputs) -> Decimal | None:
 
 
 def _is_result(claim: str, result: Quantity, value: Decimal) -> bool:
-    factor = _factor(result)
+    factor = result.factor
     least = Decimal(0)
     before = words(claim[: result.start])[-1:]
     if before and before[0].casefold() in listed("roughly"):
@@ -171,14 +171,9 @@ def _is_result(claim: str, result: Quantity, value: Decimal) -> bool:
     )
 
 
-def _factor(said: Quantity) -> Decimal:
-    """What its word for thousands or millions stands for, 1 without one."""
-    return said.values[0] / said.plain[0] if said.plain[0] else Decimal(1)
-
-
 def _as_said(claim: str, result: Quantity, value: Decimal) -> str:
     """A value as the claim writes its result, with the same word or sign behind it."""
-    factor = _factor(result)
+    factor = result.factor
     behind = _BEHIND.search(claim, result.start, result.end)
     # In "400 - 250 = 160 million" the word counts for all.
     readings = (value * _HUNDRED,) if result.is_percent else (value / factor, value)
@@ -299,7 +294,7 @@ def _quotients(
 ) -> Iterator[Calculation]:
     one, other = rest
     # In "309 versus 250 million" the word counts for both.
-    is_mixed = _factor(one) != _factor(other) and Decimal(1) in map(_factor, rest)
+    is_mixed = one.factor != other.factor and 1 in (one.factor, other.factor)
     smaller, larger = sorted(rest, key=lambda r: abs((r.plain if is_mixed else r.values)[0]))
     is_growth = result.is_percent and written & listed("comparing") and smaller.unit == larger.unit
     if is_growth and written & listed("rising"):
@@ -366,12 +361,6 @@ IN_TABLE = "The table of the source has this there."
 OTHER_CELL = "The table has {written} there, the answer says {said}."
 # Up to here a number may be a count of things that a source lists.
 _LARGEST_COUNT = 12
-_MOST_FIGURES = 16
-# A figure of four digits, and the number of times that a rate applies.
-_LEAST_EXACT, _MOST_TIMES = 1_000, 11
-_LEAST_DERIVED = 13
-_MOST_COMPARED = 4
-_MONTHS, _HUNDRED = 12, 100
 
 
 def said_exactly(
@@ -382,7 +371,7 @@ def said_exactly(
         place = index.quotable.place_of(claim) or index.quotable.place_of_quoted(claim)
         if place:
             evidence = Evidence(number, *place)
-            return _certain(claim, evidence, QUOTED, Basis.QUOTE)
+            return certain(claim, evidence, QUOTED, Basis.QUOTE)
     return (
         _recomputed(claim, sources)
         or _of_change(claim, tokens, sources)
@@ -432,7 +421,7 @@ def _of_column(
                 if unknown[0].is_written_for(made):
                     rows = columns.rows
                     evidence = Evidence(number, rows[0].start, rows[-1].end)
-                    return _certain(claim, evidence, COMPUTED, Basis.COMPUTED)
+                    return certain(claim, evidence, COMPUTED, Basis.COMPUTED)
     return None
 
 
@@ -464,7 +453,7 @@ def _of_change(
             made = _growth((before, now)) if said[0].is_percent else now - before
             evidence = Evidence(number, *span)
             if (made > 0) is up and _is_result(claim, said[0], made):
-                return _certain(claim, evidence, COMPUTED, Basis.COMPUTED)
+                return certain(claim, evidence, COMPUTED, Basis.COMPUTED)
             if index.figures.has(said[0]):
                 return None
             sign = "" if (made > 0) is up else "+" if made > 0 else "−"
@@ -538,7 +527,7 @@ def _of_rows(claim: str, source: int, told: RowsTold) -> CheckedClaim:
         why = OTHER_CELL.format(written=written, said=claim[slice(*span)].strip(" ."))
         other = (Difference(DifferenceKind.NUMBER, span, None),)
         return CheckedClaim(claim, Verdict.CONTRADICTED, _WRONG, evidence, other, why, Basis.TABLE)
-    return _certain(claim, evidence, IN_TABLE, Basis.TABLE)
+    return certain(claim, evidence, IN_TABLE, Basis.TABLE)
 
 
 def _recomputed(claim: str, sources: Mapping[int, SourceIndex]) -> CheckedClaim | None:
@@ -552,7 +541,7 @@ def _recomputed(claim: str, sources: Mapping[int, SourceIndex]) -> CheckedClaim 
         used = (result, *calculation.inputs)
         if not all(any(map(one.equals, used)) for one in unknown_figures(claim, sources)):
             return None
-        return _certain(claim, evidence, COMPUTED, Basis.COMPUTED)
+        return certain(claim, evidence, COMPUTED, Basis.COMPUTED)
     return _miscomputed(claim, result, found.value, evidence)
 
 
@@ -565,7 +554,8 @@ def _miscomputed(
     return CheckedClaim(claim, Verdict.CONTRADICTED, _WRONG, evidence, wrong, said, Basis.COMPUTED)
 
 
-def _certain(claim: str, evidence: Evidence | None, why: str, basis: Basis) -> CheckedClaim:
+def certain(claim: str, evidence: Evidence | None, why: str, basis: Basis) -> CheckedClaim:
+    """The claim, supported beyond doubt."""
     return CheckedClaim(claim, Verdict.SUPPORTED, _CERTAIN, evidence, (), why, basis)
 
 
@@ -597,64 +587,3 @@ def unknown_figures(claim: str, sources: Mapping[int, SourceIndex]) -> list[Quan
         if (one.unit or one.date or abs(one.values[0]) > _LARGEST_COUNT)
         and not any(index.figures.has(one) for index in sources.values())
     ]
-
-
-def is_derived(said: Quantity, around: Sequence[Quantity], claim: str) -> bool:
-    """True when figures that stand together give this one: a sum, a difference, a percentage.
-
-    Only of those near the evidence: among many figures, some two always give it.
-    """
-    if said.date or abs(said.values[0]) < _LEAST_DERIVED:
-        return False
-    figures = [one for one in around[:_MOST_FIGURES] if not one.date and not one.is_year]
-    given = [*_given_by(figures), *(_shares_of(figures, claim) if said.is_percent else ())]
-    return any(map(said.is_written_for, given))
-
-
-def is_grown(said: Quantity, figures: Sequence[Quantity]) -> bool:
-    """True when a figure of the source, risen or fallen some times by one of its rates, gives it.
-
-    It is written with so many digits that no other figure gives it by chance.
-    """
-    digits = said.plain[0] / min(said.steps[0] / _factor(said), Decimal(1))
-    if said.date or said.is_percent or abs(digits) < _LEAST_EXACT:
-        return False
-    rates = {one.values[0] / _HUNDRED for one in figures if one.is_percent and one.values[0]}
-    bases = {one.values[0] for one in figures if not (one.is_percent or one.date or one.is_year)}
-    return any(
-        said.is_written_for(base * (1 + way * rate) ** times)
-        for base, rate in islice(product(bases, rates), _MOST_READINGS)
-        for way in (1, -1)
-        for times in range(1, _MOST_TIMES)
-    )
-
-
-def _shares_of(figures: Sequence[Quantity], claim: str) -> Iterator[Decimal]:
-    """The growth, the decline or the share that a claim tells of, of each two of few figures."""
-    told = {word.casefold() for word in words(claim)}
-    plain = {(one.values[0], one.unit) for one in figures if one.values[0] > 0}
-    for (less, unit), (more, other) in combinations(sorted(plain), 2):
-        if unit != other or unit == "%" or len(plain) > _MOST_COMPARED:
-            continue
-        if told & listed("rising"):
-            yield (more / less - 1) * _HUNDRED
-        if told & listed("falling"):
-            yield (1 - less / more) * _HUNDRED
-        if told & listed("sharing"):
-            yield less / more * _HUNDRED
-
-
-def _given_by(figures: Sequence[Quantity]) -> Iterator[Decimal]:
-    for one in figures:
-        if one.is_percent:
-            yield _HUNDRED - one.values[0]
-        else:
-            yield one.values[0] * _MONTHS
-            yield one.values[0] / _MONTHS
-    for one, other in combinations(figures, 2):
-        a, b = one.values[0], other.values[0]
-        if one.is_percent != other.is_percent:
-            share, whole = (a, b) if one.is_percent else (b, a)
-            yield from (whole * part / _HUNDRED for part in (share, 100 - share, 100 + share))
-        elif one.unit == other.unit or "" in (one.unit, other.unit):
-            yield from (a + b, abs(a - b))

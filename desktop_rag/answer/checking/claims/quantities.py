@@ -85,6 +85,11 @@ class Quantity:
         return self.unit == _PERCENT
 
     @property
+    def factor(self) -> Decimal:
+        """What its word for thousands or millions stands for, 1 without one."""
+        return self.values[0] / self.plain[0] if self.plain[0] else Decimal(1)
+
+    @property
     def is_year(self) -> bool:
         """True for a number that may be a year, without a unit."""
         is_bare = not self.unit and self.steps == (1,)

@@ -15,6 +15,7 @@ from desktop_rag.answer.checking.claims.words import (
     listed,
     month_names,
     stem,
+    unit_named,
     without_notes,
 )
 from desktop_rag.core.language.languages import NUMBER_WORDS, SMALL, TENS, function_words
@@ -100,7 +101,7 @@ _SPACED = (
 )
 NUMBER = rf"{_SPACED}|{_DIGIT}++(?:[.,'’:/]{_DIGIT}++)*+"
 _TOKEN = regex.compile(
-    rf"(?V1)\d{{4}}-\d\d-\d\d(?!\p{{N}})|{NUMBER}|\p{{N}}++|{_UNSPACED}++"
+    rf"(?V1)\d{{4}}-\d\d-\d\d(?!\p{{N}})|°[CF](?!\p{{L}})|{NUMBER}|\p{{N}}++|{_UNSPACED}++"
     rf"|[\p{{L}}--{_UNSPACED}](?:[[\p{{L}}\p{{M}}\p{{N}}]--{_UNSPACED}])*+(?:['’]\p{{L}}++)*+"
 )
 _IS_UNSPACED = regex.compile(rf"(?V1){_UNSPACED}")
@@ -195,6 +196,8 @@ def _token(written: str, start: int, *, begins_sentence: bool) -> ClaimToken:
 @lru_cache(_MOST_REMEMBERED)
 def _fields(written: str, begins_sentence: bool) -> tuple[str, str, TokenRole, float]:
     written = "".join(written.split())
+    if written[0] == "°":
+        written = unit_named(written.casefold())
     word = written.casefold().replace("’", "'")
     role = _role(written, word, begins_sentence=begins_sentence)
     weight = _WEIGHTS.get(role)

@@ -187,6 +187,21 @@ def test_a_figure_of_another_part_of_the_cited_document_is_not_said_to_be_missin
     assert claim.checked.explanation.startswith("Not in its source: 31")
 
 
+def test_a_day_of_another_part_or_of_the_title_contradicts_nothing() -> None:
+    fee = "The fixed fee is EUR 186,000, the first part on 30 September 2025."
+    terms = SourceRef(1, "d", "/terms.md", "Consulting", Anchor(), fee, 1.0)
+    head = replace(terms, n=2, text="between Anna Brandt and Meridian Foods, dated 12 May 2025.")
+    said = "The agreement of 12 May 2025 has a fixed fee of EUR 186,000 [1]."
+    [claim] = checked(said, (terms, head))
+    assert claim.verdict is not Verdict.CONTRADICTED
+    assert not claim.checked.named
+    titled = replace(terms, title="Agreement of 12 May 2025")
+    [claim] = checked(said, (titled,))
+    assert not claim.checked.named
+    [claim] = checked(said.replace("12 May", "19 May"), (titled, head))
+    assert claim.verdict in (Verdict.NOT_IN_SOURCES, Verdict.CONTRADICTED)
+
+
 def test_what_a_right_calculation_gave_is_no_figure_without_a_source() -> None:
     lease = source(
         1, "The rent is EUR 4,250 a month. It rises by 2 per cent on 1 March of each year."
@@ -208,8 +223,10 @@ def test_a_figure_that_a_rate_of_the_source_gives_is_not_said_to_be_missing() ->
         "The rent is EUR 4,250, the service charges EUR 780.\n\nIt rises by 2 per cent each year.",
     )
     [right] = checked("In the third year the rent is EUR 4,510.13 [1].", [lease])
+    [dated] = checked("So in April 2027 the rent will be EUR 4,510.13 [1].", [lease])
     [wrong] = checked("In the third year the rent is EUR 4,501.13 [1].", [lease])
     assert right.checked.is_near
+    assert dated.checked.is_near
     assert wrong.verdict in (Verdict.NOT_IN_SOURCES, Verdict.CONTRADICTED)
 
 

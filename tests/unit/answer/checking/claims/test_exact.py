@@ -247,6 +247,60 @@ def test_a_share_that_two_figures_of_the_source_give_is_not_named(
     assert checker().check(said.format(wrong), [source]).named == (wrong,)
 
 
+_ACCOUNTS = (
+    "The club has 64 members in Hull and 11 in York. It took in 8,640 euros a year, and spent "
+    "7,120 euros. The rent is 610 euros a month."
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "is_said"),
+    [
+        ("Altogether, the club has 75 members in Hull and York.", True),
+        ("Altogether, the club has 85 members in Hull and York.", False),
+        ("Altogether, the club has 75 dogs.", False),
+        ("Altogether, the club of Leeds has 75 members.", False),
+        ("Altogether, the club doesn't have 75 members.", False),
+        ("The club has 75 members.", False),
+        ("Of the money, 1,520 euros remained.", True),
+        ("Of the money, 1,620 euros remained.", False),
+        ("Over a year, the rent is 7,320 euros.", True),
+        ("Over a year, the rent is 7,230 euros.", False),
+    ],
+)
+def test_a_result_that_is_told_without_its_figures_is_computed(claim: str, is_said: bool) -> None:
+    checked = checker().check(claim, [_ACCOUNTS])
+    assert (checked.verdict is Verdict.SUPPORTED) is is_said
+    assert (checked.basis is Basis.COMPUTED) is is_said
+
+
+@pytest.mark.parametrize(
+    ("claim", "wrong"),
+    [
+        ("The water is off for six hours.", ("six", "seven")),
+        ("The water is off for 375 minutes.", ("375", "357")),
+        ("The flat has to be given back by 29 November 2027.", ("29 November", "12 November")),
+        ("So notice is due in 2027.", ("2027", "2024")),
+    ],
+)
+def test_a_time_that_days_and_periods_of_the_source_give_is_not_named(
+    claim: str, wrong: tuple[str, str]
+) -> None:
+    source = (
+        "The water is off from 8:15 to 14:30, the heating from 9:00 to 15:00. The flat is let "
+        "until 29 February 2028. Notice is due three months before."
+    )
+    assert not checker().check(claim, [source]).named
+    other = checker().check(claim.replace(*wrong), [source])
+    assert other.named or other.verdict is Verdict.CONTRADICTED
+
+
+def test_degrees_are_one_unit_in_sign_and_word() -> None:
+    source = "At 7 points the temperature rises above 5 degrees Celsius for more than 20 minutes."
+    claim = "At seven points, the temperature exceeds 5 °C for more than 20 minutes."
+    assert checker().check(claim, [source]).verdict is not Verdict.CONTRADICTED
+
+
 @pytest.mark.parametrize(
     ("claim", "said", "written"),
     [
