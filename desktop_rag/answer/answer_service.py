@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import PurePath
 from typing import Protocol
 
+from desktop_rag.answer.checking.answer_claims import says_nothing
 from desktop_rag.answer.checking.disputes import (
     ClaimChecks,
     Dispute,
@@ -26,7 +27,7 @@ from desktop_rag.answer.counting.count_answer import CountAnswer
 from desktop_rag.answer.counting.counted_set import CountedSets
 from desktop_rag.answer.counting.counting_words import asks_for_rows, counting_language
 from desktop_rag.answer.endpoints.chat_models import ChatModels
-from desktop_rag.answer.map_reduce.file_answers import FewFiles, Summaries, says_nothing
+from desktop_rag.answer.map_reduce.file_answers import FewFiles, Summaries
 from desktop_rag.answer.map_reduce.map_reduce import MapReduce
 from desktop_rag.answer.prompting.prompt import (
     IMAGE_TOKENS,
@@ -226,7 +227,8 @@ class AnswerService:
         request = self.scoping.applied(request)
         draft = AnswerDraft(request.conversation_id, request.question, request.query)
         self.finder.add_sources(draft, request, None, reader)
-        self._named.read_for(reader, draft, request)
+        if request.named:
+            self._named.read_for(reader, draft, request.named)
         tables = self._tables(draft, request)
         list(self._table_answer.add_result(draft, None, request.cancel, *tables))
         return build_prompt(
@@ -363,7 +365,9 @@ class AnswerService:
         if is_dispute and (before := self.finder.before(request)):
             draft.sources, draft.nearest = with_earlier(draft.sources, before), ()
         self._add_hints(draft, request)
-        is_whole = bool(model) and self._named.read_for(model, draft, request)
+        is_whole = False
+        if model and request.named:
+            is_whole = self._named.read_for(model, draft, request.named)
         is_sql = is_query(request.question)
         if not (model or is_sql) and (yield from self._part_by_part(draft, request)):
             return
@@ -380,7 +384,7 @@ class AnswerService:
         elif model and (draft.sources or self._has_readable_attachment(request)):
             yield from () if is_whole else searched_first(draft, request, model, self._tools)
             yield from self._from_model(model, draft, request)
-            if not (is_whole or model.calls_tools):
+            if not (is_whole or model.calls_tools) and says_nothing(draft.text):
                 yield from self._again_with_more(draft, request, model)
                 yield from self._few_files.read_on(draft, request, model)
         elif not model:
@@ -394,7 +398,7 @@ class AnswerService:
 
         The answer stays where there comes no second one.
         """
-        if request.cancel.is_set() or draft.is_open or not says_nothing(draft.text):
+        if request.cancel.is_set() or draft.is_open:
             return
         text, sources = draft.text, draft.sources
         yield from searched_on(draft, request, model, self._tools)

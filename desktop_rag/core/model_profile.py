@@ -4,9 +4,10 @@ They shape every request (`request_shape`). Unknown values are None and get comm
 """
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from desktop_rag.core.records import MOST_WHOLE, Count, Moment, Record, Share, Within, readable
 
@@ -117,6 +118,11 @@ class ModelProfile(Record):
         found = readable(cls, value, mends=True) or cls()
         # Earlier versions put there what they had learned from a refusal.
         return found if found.examined_at else replace(found, context_tokens=0)
+
+    def filled(self, facts: Mapping[str, Any]) -> "ModelProfile":
+        """The profile with its unknown values filled from `facts`, by name."""
+        unknown = {name: v for name, v in facts.items() if getattr(self, name) is None}
+        return replace(self, **unknown) if unknown else self
 
     @property
     def is_examined(self) -> bool:

@@ -527,7 +527,11 @@ class Library:
             notify=publish,
             failed=self._on_failed,
             refused=publish,
+            became_busy=self._on_busy,
         )
+
+    def _on_busy(self) -> None:
+        self.indexing.wake()
 
     def _make_attacher(self, catalogue: Catalogue) -> Attacher:
         pipeline, stores = self._pipeline, self._stores

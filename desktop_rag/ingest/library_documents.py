@@ -284,8 +284,10 @@ class LibraryDocuments:
 
 
 _PROGRESS_S = 0.2
-# The longest rest of the progress thread. Some work begins without waking it.
-_REST_S = 2.0
+# Work that begins wakes the progress thread.
+_IDLE_S = 60.0
+# It may go on after a pause.
+_PAUSED_S = 2.0
 _BATTERY_S = 15.0
 
 
@@ -363,6 +365,10 @@ class LibraryIndexing:
     def note_changed_documents(self) -> None:
         """Count the files again once indexing is idle."""
         self._is_count_stale = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Publish progress soon, as a part begins to work. Cheap."""
         self._ticker.wake()
 
     # --- pauses ----------------------------------------------------------------------------
@@ -397,7 +403,7 @@ class LibraryIndexing:
         """Resume indexing. Cheap."""
         self._pauses.resume()
         self._publish(ProgressChanged(self.progress()))
-        self._ticker.wake()
+        self.wake()
 
     def pause_pictures(self) -> None:
         """Read no more pictures after the current one; all else goes on. Cheap."""
@@ -461,8 +467,9 @@ class LibraryIndexing:
             self._published = progress
         with self._ticked:
             self._ticked.notify_all()
-            rests = (is_idle or self.is_paused) and not self._waiters
-            return _REST_S if rests else 0.0
+            if self._waiters or not (is_idle or self.is_paused):
+                return 0.0
+            return _PAUSED_S if self.is_paused else _IDLE_S
 
     def _count(self) -> None:
         try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from desktop_rag.core.domain import Collection, Document
-from desktop_rag.core.errors import AppError, DiskError
+from desktop_rag.core.errors import DiskError
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.pictures import PICTURES_WAIT, TO_HAVE_THEM_READ
 from desktop_rag.core.server_state import ServerState
@@ -48,14 +48,14 @@ class PostingsMaintenance(BackgroundPart):
     """Merges postings while the library is idle, to keep search fast. Owns one named thread."""
 
     def __init__(
-        self, upkeep: Upkeep, may_run: Callable[[], bool], failed: Callable[[AppError], None]
+        self, upkeep: Upkeep, may_run: Callable[[], bool], callbacks: PipelineCallbacks
     ) -> None:
-        """`may_run` is true when all other work is done; `failed` gets the store's error."""
+        """`may_run` is true when all other work is done."""
         self._upkeep = upkeep
         self._is_due = True
         self._background = BackgroundThread(
             "postings-maintenance", self._work, has_work=lambda: self._is_due, may_work=may_run,
-            failed=failed,
+            callbacks=callbacks,
         )  # fmt: skip
 
     def request(self) -> None:
@@ -150,9 +150,9 @@ class Pipeline:
         self.scans = SourceScans(scanner, sent, kit, self._forget_content)
         self.embedding = self._make_embedding(embedders, priority) if embedders else None
         self.rechunker = self._make_rechunker(catalogue, on_disk)
-        self._maintenance = PostingsMaintenance(
-            stores.upkeep, self._is_all_embedded, callbacks.failed
-        )
+        # Its own end is no reason for more of it.
+        maintained = replace(callbacks, became_idle=lambda: None)
+        self._maintenance = PostingsMaintenance(stores.upkeep, self._is_all_embedded, maintained)
         self._late_worker = self._make_late_worker(priority)
         parts = (self.scans, self.indexer, self.rechunker, self._maintenance)
         self.picture_reader = self._make_picture_reader(make_parser(), priority)

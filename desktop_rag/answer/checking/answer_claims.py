@@ -33,7 +33,7 @@ from desktop_rag.core.query import Query
 from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.core.settings import RetrievalSettings
 from desktop_rag.core.terms import terms
-from desktop_rag.core.text import words
+from desktop_rag.core.text import sentences, words
 from desktop_rag.store.contract.search import NameStore, Scope
 
 _BORDER = " | "
@@ -311,6 +311,13 @@ def is_about_sources(sentence: str) -> bool:
     written = {word.casefold().replace("’", "'") for word in words(sentence)}
     parts = {part for word in written for part in word.split("'")} | written
     return any(all(parts & kind for kind in kinds) for kinds in _about_sources())
+
+
+def says_nothing(answer: str) -> bool:
+    """True for an answer that cites nothing and says that the sources lack something."""
+    if any(True for _ in citations(answer)):
+        return False
+    return any(is_about_sources(answer[start:end]) for start, end in sentences(answer))
 
 
 @cache

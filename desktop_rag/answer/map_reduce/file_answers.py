@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from desktop_rag.answer.checking.answer_claims import is_about_sources
-from desktop_rag.answer.citing.citations import citations
+from desktop_rag.answer.checking.answer_claims import says_nothing
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.map_reduce.map_reduce import (
     MapPart,
@@ -43,7 +42,6 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import SearchScope
 from desktop_rag.core.settings import FEW_FILES, RetrievalSettings
-from desktop_rag.core.text import sentences
 from desktop_rag.models.ports import ChatModel, ChatTurn, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 
@@ -220,13 +218,6 @@ def _turns_that_fit(
         fence=secrets.token_hex(8), instructions=rules, extras=described(documents, sources),
     )  # fmt: skip
     return prompt.turns, prompt.sources
-
-
-def says_nothing(answer: str) -> bool:
-    """True for an answer that cites nothing and says that the sources lack something."""
-    if any(True for _ in citations(answer)):
-        return False
-    return any(is_about_sources(answer[start:end]) for start, end in sentences(answer))
 
 
 MOST_DOCUMENTS = 500

@@ -309,14 +309,11 @@ class NamedAnswer:
         self._finder = finder
         self._documents = documents
 
-    def read_for(self, model: Reader, draft: AnswerDraft, request: AnswerRequest) -> bool:
+    def read_for(self, model: Reader, draft: AnswerDraft, named: NamedFiles) -> bool:
         """Give the draft the whole of the named files where it fits into the prompt; True then.
 
         Else it keeps the best passages of them, relevant or not: the person knows where to look.
         """
-        named = request.named
-        if named is None:
-            return False
         room = int(model.context_tokens * (1 - ANSWER_SHARE) * _WHOLE_SHARE)
         documents = self._documents.get(named.document_ids)
         # In the order of the question.

@@ -181,7 +181,7 @@ class Transcriber(BackgroundPart):
         self._stop = threading.Event()
         self._background = BackgroundThread(
             "transcriber", self._work, has_work=self._has_due, may_work=kit.may_run,
-            failed=kit.callbacks.failed, became_idle=kit.callbacks.became_idle,
+            callbacks=kit.callbacks,
         )  # fmt: skip
 
     def close(self) -> None:

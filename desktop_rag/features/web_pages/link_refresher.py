@@ -266,7 +266,7 @@ class LinkRefresher(LinkKind):
         self._reported_missed: dict[str, frozenset[str]] = {}
         self._background = BackgroundThread(
             "web-links", self._work, has_work=lambda: bool(self._queue) or self._is_sweep_due,
-            failed=kit.callbacks.failed, became_idle=kit.callbacks.became_idle,
+            callbacks=kit.callbacks,
         )  # fmt: skip
         self._ticker = Ticker("web-schedule", _CHECK_S, self.check_schedule)
 

@@ -27,14 +27,34 @@ def lower_priority() -> None:
             os.setpriority(os.PRIO_PROCESS, thread, max(now, NICENESS))
 
 
+@dataclass(frozen=True, slots=True)
+class PipelineCallbacks:
+    """Functions that the parts of the pipeline call on their threads when something happens.
+
+    `documents_changed`: rows are new, changed or gone. `source_scanned`: a scan finished.
+    `source_reached`: a source was reachable, or not. `notify`: show a notice to the person.
+    `failed`: an error stops all indexing. `became_busy`: a part begins to work. `became_idle`: it
+    has nothing left to do. `refused`: a web page was not fetched because that is forbidden.
+    """
+
+    documents_changed: Callable[[Sequence[Document]], None]
+    source_scanned: Callable[[Source, ChangeSummary], None]
+    source_reached: Callable[[Source, bool], None]
+    notify: Callable[[Notice], None]
+    failed: Callable[[AppError], None]
+    became_busy: Callable[[], None] = lambda: None
+    became_idle: Callable[[], None] = lambda: None
+    refused: Callable[[RequestRefused], None] = lambda _: None
+
+
 class BackgroundThread:
     """Calls `work` in a loop while `has_work()` and `may_work()` are true.
 
     `condition` guards the state that those two read; both are called with it held and must not
-    wait for a lock whose owner may be waiting for this one. `became_idle` is called without it
-    when nothing is left. When `work` raises, the thread pauses and calls `failed` with the
-    AppError; for a bug, which is logged, with one that says so. `set_paused(False)` resumes. The
-    thread has a low priority, and so have the processes that `work` starts.
+    wait for a lock whose owner may be waiting for this one. Of `callbacks` three are called,
+    without it. When `work` raises, the thread pauses and calls `failed` with the AppError; for a
+    bug, which is logged, with one that says so. `set_paused(False)` resumes. The thread has a low
+    priority, and so have the processes that `work` starts.
     """
 
     def __init__(
@@ -43,17 +63,15 @@ class BackgroundThread:
         work: Callable[[], None],
         *,
         has_work: Callable[[], bool],
-        failed: Callable[[AppError], None],
+        callbacks: PipelineCallbacks,
         may_work: Callable[[], bool] = lambda: True,
-        became_idle: Callable[[], None] = lambda: None,
     ) -> None:
         self.condition = threading.Condition()
         self.closing = threading.Event()
         self._work = work
         self._has_work = has_work
         self._may_work = may_work
-        self._became_idle = became_idle
-        self._failed = failed
+        self._callbacks = callbacks
         self._is_paused = False
         self._is_busy = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -118,7 +136,7 @@ class BackgroundThread:
             self._is_busy = False
             is_done = not self._has_work()
         if is_done:
-            self._became_idle()
+            self._callbacks.became_idle()
         with self.condition:
             self.condition.wait_for(
                 lambda: (
@@ -127,11 +145,13 @@ class BackgroundThread:
                 )
             )
             self._is_busy = not self.closing.is_set()
-            return self._is_busy
+        if self._is_busy:
+            self._callbacks.became_busy()
+        return self._is_busy
 
     def _pause_for(self, error: AppError) -> None:
         self.set_paused(True)
-        self._failed(error)
+        self._callbacks.failed(error)
 
 
 class BackgroundPart:
@@ -159,25 +179,6 @@ class BackgroundPart:
     def is_idle(self) -> bool:
         """True when nothing is left to do now and nothing is being done."""
         return self._background.is_idle
-
-
-@dataclass(frozen=True, slots=True)
-class PipelineCallbacks:
-    """Functions that the parts of the pipeline call on their threads when something happens.
-
-    `documents_changed`: rows are new, changed or gone. `source_scanned`: a scan finished.
-    `source_reached`: a source was reachable, or not. `notify`: show a notice to the person.
-    `failed`: an error stops all indexing. `became_idle`: a part has nothing left to do.
-    `refused`: a web page was not fetched because that is forbidden.
-    """
-
-    documents_changed: Callable[[Sequence[Document]], None]
-    source_scanned: Callable[[Source, ChangeSummary], None]
-    source_reached: Callable[[Source, bool], None]
-    notify: Callable[[Notice], None]
-    failed: Callable[[AppError], None]
-    became_idle: Callable[[], None] = lambda: None
-    refused: Callable[[RequestRefused], None] = lambda _: None
 
 
 class Ticker:

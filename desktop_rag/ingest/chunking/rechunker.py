@@ -48,7 +48,7 @@ class Rechunker(BackgroundPart):
         self._is_due = True
         self._background = BackgroundThread(
             "rechunk", self._work, has_work=lambda: self._is_due and not is_held(),
-            may_work=may_run, failed=callbacks.failed,
+            may_work=may_run, callbacks=callbacks,
         )  # fmt: skip
 
     def request(self) -> None:

@@ -405,7 +405,6 @@ class MeaningReadiness:
         self._sources = sources
         self._embedders = embedders
         self._is_at_rest = is_at_rest
-        self._is_complete = False
 
     def missing(self, scope: Scope, question: str) -> tuple[str, ...]:
         """A sentence for the answer to a question, none when all of the scope has vectors."""
@@ -438,10 +437,7 @@ class MeaningReadiness:
         embedders = self._embedders
         if embedders is None or embedders.embedder is None:
             return
-        if self._is_complete and self._is_at_rest():
-            return  # nothing has come since
-        self._is_complete = not self._documents.counts().of(DocumentState.SEARCHABLE_BY_WORDS)
-        if self._is_complete:
+        if not self._documents.counts().of(DocumentState.SEARCHABLE_BY_WORDS):
             return
         spans: dict[str, set[tuple[int, int]]] = {}
         for passage in best(_EMBEDDED_FIRST):

@@ -326,7 +326,7 @@ class EmbeddingQueue(BackgroundPart):
         self._opened: set[tuple[int, Coverage]] = set()
         self._background = BackgroundThread(
             "embedding", self._work, has_work=lambda: self._is_due, may_work=may_run,
-            failed=callbacks.failed, became_idle=callbacks.became_idle,
+            callbacks=callbacks,
         )  # fmt: skip
 
     def close(self) -> None:

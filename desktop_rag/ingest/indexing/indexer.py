@@ -160,7 +160,7 @@ class Indexer(BackgroundPart):
         self._elsewhere: dict[str, None] = {}  # claimed by another process, which may die
         self._background = BackgroundThread(
             "indexer", self._work, has_work=lambda: bool(self._queue),
-            became_idle=callbacks.became_idle, failed=callbacks.failed,
+            callbacks=callbacks,
         )  # fmt: skip
 
     def close(self) -> None:

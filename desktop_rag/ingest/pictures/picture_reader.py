@@ -84,7 +84,7 @@ class PictureReader(BackgroundPart):
         self._is_warm = False
         self._background = BackgroundThread(
             "pictures", self._work, has_work=self._has_work, may_work=may_run,
-            failed=callbacks.failed, became_idle=callbacks.became_idle,
+            callbacks=callbacks,
         )  # fmt: skip
 
     def close(self) -> None:

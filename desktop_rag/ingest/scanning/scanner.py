@@ -399,7 +399,7 @@ class Scanner(BackgroundPart):
         self._queue: dict[str, tuple[Source, Parts]] = {}
         self._background = BackgroundThread(
             "library-scan", self._work, has_work=lambda: bool(self._queue),
-            failed=callbacks.failed, became_idle=callbacks.became_idle,
+            callbacks=callbacks,
         )  # fmt: skip
         self._moves = Moves(documents, sources, self._background.closing)
         self._contents = ContentCheck(documents, self._background.closing)

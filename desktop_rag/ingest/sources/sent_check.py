@@ -65,7 +65,7 @@ class SentCheck(BackgroundPart):
         self._queue: dict[str, Source] = {}
         self._background = BackgroundThread(
             "sent-documents", self._work, has_work=lambda: bool(self._queue),
-            failed=callbacks.failed, became_idle=callbacks.became_idle,
+            callbacks=callbacks,
         )  # fmt: skip
 
     def request(self, source: Source, _places: frozenset[Path] | None = None, /) -> None:

@@ -35,7 +35,7 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
 from desktop_rag.models.endpoints.client.streams.thinking import ThinkingSplitter
 from desktop_rag.models.endpoints.model_list import known_tokens, running_tokens, stated_tokens
-from desktop_rag.models.endpoints.providers import list_shape_at, with_quirks
+from desktop_rag.models.endpoints.providers import list_shape_at, quirks_at
 from desktop_rag.models.ports import HeardAnswer, Tool
 
 log = logging.getLogger(__name__)
@@ -212,7 +212,7 @@ class Examination:
         self._requests = requests
         self._priority = priority
         base_url = normalise_base_url(requests.endpoint.base_url)
-        self._profile = with_quirks(ModelProfile(), base_url)
+        self._profile = ModelProfile(**quirks_at(base_url))
         self._tokens_a_word = 1.0
 
     def run(self, *, is_asked: bool = False) -> ModelProfile:

@@ -3,7 +3,6 @@
 The table is `resources/endpoints/providers.toml`, read once; a mistake in it is a bug of ours.
 """
 
-import dataclasses
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from desktop_rag.core.model_profile import LengthField, ModelProfile
+from desktop_rag.core.model_profile import LengthField
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.records import AsObject, checked
 from desktop_rag.models.endpoint_address import MODEL_SLOT, normalise_base_url
@@ -144,13 +143,11 @@ def list_shape_at(base_url: str) -> ListShape:
     return provider.list if provider else USUAL_LIST
 
 
-def with_quirks(profile: ModelProfile, base_url: str) -> ModelProfile:
-    """The profile of a model at this address, its unknown values filled with the known quirks."""
+def quirks_at(base_url: str) -> dict[str, Any]:
+    """What is known of every model at this address: values of a `ModelProfile` by name."""
     provider = provider_at(base_url)
-    facts: dict[str, Any] = {}
-    for quirk in provider.quirks if provider else ():
-        facts |= {n: v for n, v in _FACTS[quirk].items() if getattr(profile, n) is None}
-    return dataclasses.replace(profile, **facts) if facts else profile
+    facts = [_FACTS[quirk] for quirk in (provider.quirks if provider else ())]
+    return {name: value for known in facts for name, value in known.items()}
 
 
 def read_providers(path: Path) -> tuple[Provider, ...]:

@@ -586,10 +586,12 @@ class ChatPage(QWidget):
     @Slot()
     def _on_answered(self) -> None:
         """Ask again later what found nothing while files were still unread."""
-        model, stage = self._session.model, self._library.indexing.progress().stage
+        model = self._session.model
         last = model.turn(-1).message if model.rows else None
         found_none = last and last.notes and not (last.sources or last.model or last.error_title)
-        if found_none and stage in (Stage.SCANNING, Stage.READING):
+        if not found_none:
+            return
+        if self._library.indexing.progress().stage in (Stage.SCANNING, Stage.READING):
             self._session.is_too_early = True
             self._ask_what_waits()
 

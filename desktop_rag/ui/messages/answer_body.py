@@ -574,7 +574,7 @@ class AnswerBody(QWidget):
     def _show_piece(self, position: int, source: str, *, is_growing: bool = False) -> None:
         self._waiting.pop(position, None)
         formulas_in = [(f.latex, f.is_display) for f in formulas(MARK.sub("", source))]
-        if self._drawer and not self._drawer.has_all(formulas_in):
+        if formulas_in and self._drawer and not self._drawer.has_all(formulas_in):
             self._waiting[position] = (source, is_growing)
             if position == len(self._views):
                 self._add_view()

@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
@@ -290,7 +291,7 @@ class ClaimChecker:
         """The support from which a claim counts as supported in a two-class decision."""
         return self._model.threshold
 
-    @property
+    @cached_property
     def _model(self) -> CheckerModel:
         # Loaded at the first claim: parsing it would delay the start of the app.
         return CheckerModel.load(resources_dir() / _MODEL)

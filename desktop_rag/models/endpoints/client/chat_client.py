@@ -52,7 +52,7 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests, pause
 from desktop_rag.models.endpoints.client.rate_limits import Allowances, ProfileBook
 from desktop_rag.models.endpoints.client.streams.thinking import ThinkingSplitter
-from desktop_rag.models.endpoints.providers import with_quirks
+from desktop_rag.models.endpoints.providers import quirks_at
 from desktop_rag.models.ports import ChatTurn, Delta, HeardAnswer, OwnServer, Schema, Tool, ToolCall
 
 _SYSTEM_REFUSED = re.compile(
@@ -368,6 +368,7 @@ class ChatClient:
     ) -> None:
         self._endpoint = endpoint
         self._key = key
+        self._quirks = quirks_at(endpoint.base_url)
         self._profiles = profiles or ProfileBook()
         self._priority = priority or AnswerPriority()
         self._requests = EndpointRequests(
@@ -431,7 +432,7 @@ class ChatClient:
     @property
     def _profile(self) -> ModelProfile:
         known = self._profiles.get(self._endpoint.base_url, self._endpoint.model)
-        return with_quirks(known, self._endpoint.base_url)
+        return known.filled(self._quirks)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Estimated counts, scaled by what the server counted for earlier requests."""

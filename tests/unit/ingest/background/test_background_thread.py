@@ -8,7 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from desktop_rag.ingest.background.background_thread import NICENESS, BackgroundThread
+from desktop_rag.ingest.background.background_thread import (
+    NICENESS,
+    BackgroundThread,
+    PipelineCallbacks,
+)
 
 _WAIT_S = 20.0
 
@@ -29,8 +33,7 @@ class Worker:
             "looks-once",
             self._work,
             has_work=lambda: not self.found,
-            failed=lambda _error: None,
-            became_idle=self._on_idle,
+            callbacks=PipelineCallbacks(*[lambda *_: None] * 5, became_idle=self._on_idle),
         )
 
     def _work(self) -> None:

@@ -15,9 +15,9 @@ from desktop_rag.models.endpoints.providers import (
     model_at,
     programs,
     provider_at,
+    quirks_at,
     read_providers,
     services,
-    with_quirks,
 )
 
 ROW = 'name = "Acme"\naddress = "https://api.acme.example/v1"\nkey_page = "https://acme.example"\n'
@@ -75,7 +75,7 @@ def test_an_address_tells_the_provider(address: str, name: str, model: str) -> N
 )  # fmt: skip
 def test_another_address_is_no_provider(address: str) -> None:
     assert provider_at(address) is None
-    assert with_quirks(ModelProfile(), address) == ModelProfile()
+    assert not quirks_at(address)
     assert list_shape_at(address).path == "models"
 
 
@@ -88,11 +88,11 @@ def test_a_name_that_several_have_finds_none() -> None:
 
 
 def test_quirks_fill_only_what_is_unknown() -> None:
-    openai = "https://api.openai.com/v1"
-    filled = with_quirks(ModelProfile(), openai)
+    quirks = quirks_at("https://api.openai.com/v1")
+    filled = ModelProfile().filled(quirks)
     assert filled.length_field is LengthField.MAX_COMPLETION_TOKENS
     measured = ModelProfile(length_field=LengthField.MAX_TOKENS)
-    assert with_quirks(measured, openai) == measured
+    assert measured.filled(quirks) == measured
 
 
 def table(tmp_path: Path, text: str) -> Path:
