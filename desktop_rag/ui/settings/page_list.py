@@ -1,10 +1,23 @@
-"""A list of pages with a search above it, and the chosen page beside it. Qt thread."""
+"""A list of pages with a search above it, the chosen page with its parts, and what the search
+found. Qt thread.
+"""
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QKeyEvent, QPainter, QPalette, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QBoxLayout,
     QFrame,
     QLineEdit,
@@ -12,18 +25,212 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QStackedWidget,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTabBar,
     QWidget,
 )
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
-from desktop_rag.ui.settings.found_list import FoundList
-from desktop_rag.ui.settings.parted_page import PartedPage
 from desktop_rag.ui.settings.settings_parts import Found, Part, everything_in, fields_of, search
 from desktop_rag.ui.widgets.controls import PlainLabel, add_clear_button
-from desktop_rag.ui.widgets.form_fields import DropDown
+from desktop_rag.ui.widgets.form_fields import DropDown, draw_line
 from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
-from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
+from desktop_rag.ui.widgets.scrolled_page import ScrolledPage, put_in_place
+
+_FOUND = Qt.ItemDataRole.UserRole
+_WIDTH_PX = 780
+_SIDE_PX = 18
+_PADDING_PX = 9
+_NONE = tr("No setting has these words. Try others.")
+
+
+class FoundList(QWidget):
+    """Settings and where they are; `chosen` carries the Found that is opened."""
+
+    chosen = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("kind", "page")
+        self._list = QListWidget()
+        self._list.setObjectName("pageNames")
+        self._list.setAccessibleName(tr("Settings found"))
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._list.setItemDelegate(_FoundPainter(self._list))
+        self._list.setMaximumWidth(_WIDTH_PX)
+        self._none = PlainLabel(_NONE, tone="muted", wrap=True)
+        vertical(
+            PlainLabel(tr("Found"), scale="title"),
+            self._none,
+            (self._list, 1),
+            Stretch(0),
+            on=self,
+            margins=(_SIDE_PX, 18, _SIDE_PX, 0),
+            spacing=12,
+        )
+        self._list.itemClicked.connect(self.open_current)
+        self._list.itemActivated.connect(self.open_current)
+
+    def show_found(self, every: Sequence[Found]) -> None:
+        """Show these, the first of them chosen."""
+        self._list.clear()
+        for found in every:
+            item = QListWidgetItem(found.name)
+            item.setData(_FOUND, found)
+            said = f"{found.name}, {found.place}"
+            item.setData(Qt.ItemDataRole.AccessibleTextRole, said)
+            self._list.addItem(item)
+        self._list.setCurrentRow(0)
+        self._list.setVisible(bool(every))
+        self._none.setVisible(not every)
+
+    def press(self, event: QKeyEvent) -> None:
+        """Choose another one by a key."""
+        QApplication.sendEvent(self._list, event)
+
+    @Slot()
+    def open_current(self) -> None:
+        """Open the chosen one."""
+        if item := self._list.currentItem():
+            self.chosen.emit(item.data(_FOUND))
+
+
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class _FoundPainter(QStyledItemDelegate):
+    """Draws the name, and below it the place in a muted colour."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        row = QStyleOptionViewItem(option)
+        self.initStyleOption(row, index)
+        row.text = ""
+        style = row.widget.style() if row.widget else QApplication.style()
+        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, row, painter, row.widget)
+        found: Found = index.data(_FOUND)
+        area = QRect(row.rect).adjusted(_PADDING_PX, _PADDING_PX, -_PADDING_PX, -_PADDING_PX)
+        painter.save()
+        painter.setFont(row.font)
+        for text, role, at in (
+            (found.name, QPalette.ColorRole.Text, 0),
+            (found.place, QPalette.ColorRole.PlaceholderText, 1),
+        ):
+            height = area.height() // 2
+            line = QRect(area.left(), area.top() + at * height, area.width(), height)
+            painter.setPen(row.palette.color(role))
+            short = row.fontMetrics.elidedText(text, Qt.TextElideMode.ElideRight, line.width())
+            draw_line(painter, line, short)
+        painter.restore()
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        line = option.fontMetrics.height()
+        return QSize(super().sizeHint(option, index).width(), 2 * line + 2 * _PADDING_PX)
+
+
+_HEAD_PX = 34
+
+
+class PartedPage(QWidget):
+    """The title, the actions of the part that is shown, and tabs where there are several parts.
+
+    `part_shown` follows when another part is shown.
+    """
+
+    part_shown = Signal()
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self.parts: list[Part] = []
+        self._unbuilt: list[Part] = []
+        self._actions: dict[QWidget, QWidget] = {}
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("kind", "page")
+        self._tabs = QTabBar(expanding=False, drawBase=False)
+        self._tabs.setAccessibleName(name)
+        self._tabs.hide()
+        self._widgets = QStackedWidget()
+        self._head = horizontal(
+            PlainLabel(name, scale="title"), Stretch(), margins=(_SIDE_PX, 0, _SIDE_PX, 0)
+        )
+        # As high as with actions, so that the title stays where it is.
+        self._head.addStrut(_HEAD_PX)
+        beside = horizontal()
+        # The words of the first tab stand below the title.
+        beside.setContentsMargins(_SIDE_PX - 12, 0, _SIDE_PX, 0)
+        beside.addWidget(self._tabs)
+        beside.addStretch(1)
+        vertical(self._head, beside, (self._widgets, 1), on=self, margins=(0, 14, 0, 0), spacing=12)
+        self._tabs.currentChanged.connect(self._on_tab_changed)
+
+    def add_part(self, part: Part) -> None:
+        """Add a part; its tab is shown once there are two."""
+        at = len(self.parts)
+        if not part.is_last:
+            at = next((n for n, known in enumerate(self.parts) if known.is_last), at)
+        self.parts.insert(at, part)
+        if isinstance(part.widget, QWidget):
+            self._widgets.insertWidget(at, part.widget)
+            self._take_header(part.widget)
+        else:
+            self._widgets.insertWidget(at, QWidget())
+            self._unbuilt.append(part)
+        self._tabs.insertTab(at, part.name)
+        self._tabs.setVisible(self._tabs.count() > 1)
+        if not self.isVisible():
+            # A page opens with its first part, whichever was added first.
+            self._tabs.setCurrentIndex(0)
+        self._on_tab_changed(self._tabs.currentIndex())
+
+    def show_part(self, part: Part) -> QWidget:
+        """Show a part of this page, built if need be; returns its widget."""
+        self._tabs.setCurrentIndex(self.parts.index(part))
+        self.build()
+        shown = self._widgets.currentWidget()
+        assert shown is not None, "it has a part"
+        return shown
+
+    def places_of(self, widget: QWidget) -> tuple[QWidget, ...]:
+        """The widget of a part that is built, and that of its actions beside the title."""
+        actions = self._actions.get(widget)
+        return (widget, actions) if actions else (widget,)
+
+    def build(self) -> None:
+        """Build the part that is shown, unless it is."""
+        at = self._tabs.currentIndex()
+        part = self.parts[at]
+        if part in self._unbuilt and not isinstance(part.widget, QWidget):
+            self._unbuilt.remove(part)
+            widget = part.widget()
+            put_in_place(self._widgets, at, widget)
+            self._take_header(widget)
+            self._show_actions()
+
+    def _take_header(self, widget: QWidget) -> None:
+        for page in (widget, *widget.findChildren(ScrolledPage)):
+            if isinstance(page, ScrolledPage):
+                actions = page.hand_over_header()
+                self._head.addWidget(actions)
+                self._actions[widget] = actions
+
+    def _show_actions(self) -> None:
+        for widget, actions in self._actions.items():
+            actions.setVisible(widget is self._widgets.currentWidget())
+
+    @Slot(int)
+    def _on_tab_changed(self, at: int) -> None:
+        is_other = at != self._widgets.currentIndex()
+        self._widgets.setCurrentIndex(at)
+        if self.isVisible():
+            self.build()
+        self._show_actions()
+        if is_other:
+            self.part_shown.emit()
+
 
 _LEAST_PX, _MOST_PX = 184, 260
 _MARGIN_PX = 10

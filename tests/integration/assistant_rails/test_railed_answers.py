@@ -17,8 +17,12 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.rails.assistants.railed_answers import CHECKING
-from desktop_rag.features.rails.assistants.railed_messages import BY_RAILS, WITHHELD, WITHOUT_MODEL
+from desktop_rag.features.rails.assistants.railed_answers import (
+    BY_RAILS,
+    CHECKING,
+    WITHHELD,
+    WITHOUT_MODEL,
+)
 from tests.asking import answer_of, ask, events_of
 from tests.indexed import OpenIndexed
 from tests.servers.chat_server import ChatServer

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.server.mcp_programs.connection_check import tools_of
 from desktop_rag.features.server.mcp_programs.program_setup import (
     FileState,
     MCPProgram,
     ProgramFiles,
     Surroundings,
     program_named,
+    tools_of,
 )
 from tests.command_line import run
 

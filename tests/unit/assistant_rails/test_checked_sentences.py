@@ -6,7 +6,7 @@ import pytest
 
 from desktop_rag.core.conversation import AnswerRestated, SourcesFound, TextDelta
 from desktop_rag.features.rails.actions.built_in_actions import mask_personal_data
-from desktop_rag.features.rails.assistants.railed_messages import CheckedSentences
+from desktop_rag.features.rails.assistants.railed_answers import CheckedSentences
 
 
 def _shown(pieces: CheckedSentences, text: str) -> list[str]:

@@ -5,8 +5,8 @@ from PySide6.QtWidgets import QComboBox, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.settings import AnswerLength, IndexSettings, PreferenceSettings
-from desktop_rag.ui.settings import preferences_form
-from desktop_rag.ui.settings.preferences_form import IndexingForm, PreferencesForm
+from desktop_rag.ui.settings import settings_page
+from desktop_rag.ui.settings.settings_page import IndexingForm, PreferencesForm
 from tests.unit.ui.rooms import button, field
 
 
@@ -61,7 +61,7 @@ def test_shown_settings_emit_nothing(form: PreferencesForm, qtbot: QtBot) -> Non
 def test_text_recognition_is_ticked_only_where_it_is_installed(
     theme: object, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, *, is_installed: bool
 ) -> None:
-    monkeypatch.setattr(preferences_form, "is_ocr_installed", lambda: is_installed)
+    monkeypatch.setattr(settings_page, "is_ocr_installed", lambda: is_installed)
     form = IndexingForm()
     qtbot.addWidget(form)
     form.show_value(IndexSettings(reads_pictures=True))
