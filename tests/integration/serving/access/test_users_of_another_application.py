@@ -261,6 +261,11 @@ def test_a_link_for_a_user_shows_the_passage_and_ends_with_the_rule_of_others(
         AccessRules(server.services.home.access_rules).set(rule)
         assert browser.get(own).status_code == 404
         assert browser.get(own.replace("/source/", "/source/x~wanda")).status_code == 404
+        # Admins of all collections read what is under a rule, too.
+        with server.client(server.token(TokenScope.ADMIN)) as admin:
+            asked = {"model": "collection:People", "messages": QUESTION}
+            answer = admin.post("/v1/chat/completions", json=asked).json()
+        assert browser.get(answer["desktop_rag"]["sources"][0]["url"]).status_code == 200
 
 
 @pytest.mark.slow
