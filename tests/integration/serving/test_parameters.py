@@ -2,6 +2,7 @@
 
 import base64
 import json
+from functools import partial
 from typing import Any
 
 import openai
@@ -9,6 +10,7 @@ import pytest
 
 from tests.integration.serving.conftest import Serve, Server, local_client
 from tests.servers.chat_server import ChatServer
+from tests.servers.model_dialects import Dialect
 
 pytestmark = pytest.mark.usefixtures("one_library")
 
@@ -57,9 +59,12 @@ def test_a_format_is_passed_on_to_a_model_that_takes_it(serve: Serve, endpoint: 
     asked = {"model": "test-model", "messages": MESSAGES, "response_format": {
         "type": "json_schema", "json_schema": {"name": "a", "schema": schema, "strict": True},
     }}  # fmt: skip
+    endpoint.dialect = Dialect(counts_usage=False, has_json=False)
     with server.client() as client:
+        # What nobody has found out yet is found out now.
         refused = client.post("/v1/chat/completions", json=asked).json()["error"]
         assert (refused["param"], "schema" in refused["message"]) == ("response_format", True)
+        endpoint.dialect = Dialect(counts_usage=False)
         server.services.chat.models.examine(endpoint.endpoint())
         before = len(endpoint.chats)
         answer = client.post("/v1/chat/completions", json=asked).json()
@@ -113,6 +118,49 @@ def test_tools_are_passed_on_and_their_results_answered(serve: Serve, endpoint: 
     assert [turn["role"] for turn in last["messages"]] == ["system", "user", "assistant", "tool"]
     assert last["messages"][2]["tool_calls"][0]["function"]["name"] == "weather"
     assert last["messages"][3]["content"] == "20"
+
+
+@pytest.mark.slow
+def test_tools_are_passed_on_in_responses(serve: Serve, endpoint: ChatServer) -> None:
+    server = serve(exposes_models=True)
+    oslo, rome = ("weather", {"place": "Oslo"}), ("weather", {"place": "Rome"})
+    endpoint.turns_with_calls = [[oslo, rome]]
+    endpoint.answer = "It is warm."
+    tool = {"type": "function", **TOOL["function"]}
+    with local_client() as raw, openai.OpenAI(
+        base_url=f"{server.address}/v1", api_key=server.token(), http_client=raw, max_retries=0
+    ) as client:  # fmt: skip
+        before = len(endpoint.chats)
+        create: Any = partial(client.responses.create, model="test-model", tools=[tool])
+        asked: list[Any] = [{"role": "user", "content": "Is it warm?"}]
+        whole = create(input=asked, tool_choice={"type": "function", "name": "weather"})
+        calls = [each for each in whole.output if each.type == "function_call"]
+        assert [json.loads(each.arguments) for each in calls] == [oslo[1], rome[1]]
+        assert whole.tools[0].name == "weather"
+        results = [
+            {"type": "function_call_output", "call_id": each.call_id, "output": "20"}
+            for each in calls
+        ]
+        given_back = [{"type": "reasoning", "summary": []}, *whole.output]
+        assert create(input=[*asked, *given_back, *results]).output_text == "It is warm."
+        # The same is known by the id of the response.
+        continued = create(input=results, previous_response_id=whole.id)
+        assert continued.output_text == "It is warm."
+        endpoint.turns_with_calls = [[oslo]]
+        events = list(create(input=asked, stream=True))
+        done = {e.output_index: e.item for e in events if e.type == "response.output_item.done"}
+        assert list(done.values()) == events[-1].response.output
+        [delta] = [e for e in events if e.type == "response.function_call_arguments.delta"]
+        assert json.loads(delta.delta) == oslo[1]
+        with pytest.raises(openai.BadRequestError) as raised:
+            create(input=asked, model="desktop-rag")
+        assert raised.value.param == "tools"
+    first, second, third, _ = endpoint.chats[before:]
+    assert [each["function"] for each in first["tools"]] == [TOOL["function"]]
+    assert first["tool_choice"] == {"type": "function", "function": {"name": "weather"}}
+    assert [turn["role"] for turn in second["messages"]] == ["user", "assistant", "tool", "tool"]
+    assert len(second["messages"][1]["tool_calls"]) == 2
+    assert third["messages"] == second["messages"]
 
 
 @pytest.mark.slow

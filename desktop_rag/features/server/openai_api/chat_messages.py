@@ -4,9 +4,9 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from desktop_rag.core.conversation import Image, Message, Role
 from desktop_rag.core.query import strip_invalid_characters
@@ -92,11 +92,17 @@ class GivenFunction(BaseModel):
 
 
 class GivenTool(BaseModel):
-    """A tool that a model may call: functions only."""
+    """A tool that a model may call: functions only. Responses have its fields beside the type."""
 
     model_config = ConfigDict(extra="ignore")
     type: Literal["function"]
     function: GivenFunction
+
+    @model_validator(mode="before")
+    @classmethod
+    def _nested(cls, given: object) -> object:
+        fields = cast("dict[str, object]", given) if isinstance(given, dict) else {}
+        return {**fields, "function": fields} if "name" in fields else given
 
 
 # A tool by its name alone has to be called.

@@ -106,7 +106,9 @@ def embeddings(request: EmbeddingRequest, embedder: Embedder) -> dict[str, Any]:
     given = [request.input] if isinstance(request.input, str) else request.input
     texts = [text for text in given if isinstance(text, str)]
     if len(texts) < len(given):
-        said = "Token ids are those of another model's vocabulary: send texts."
+        said = (
+            "Token ids are those of another model: send texts (check_embedding_ctx_length=False)."
+        )
         raise Refusal(400, said, param="input", code="unsupported_content")
     if request.model not in (model_name(embedder), embedder.name):
         said = f"There is no embedding model “{request.model}”; this is {model_name(embedder)}."
@@ -386,13 +388,15 @@ class OpenAICalls:
         if body.previous_response_id:
             given = [*recent.before(caller.keeper, body.previous_response_id), *given]
         schema = body.text.format.schema_of_answer if body.text else None
-        asked = self._asked(body.model, given, caller, schema=schema)
+        passed = passed_on(given, body.tools or (), body.tool_choice)
+        asked = self._asked(body.model, given, caller, schema=schema, passed=passed)
         run = self._run(asked, is_streamed=body.stream)
 
-        def keep(response_id: str, text: str) -> None:
+        def keep(response_id: str, said: FinishedRun) -> None:
             if body.store is not False:
-                answer = GivenMessage(role="assistant", content=text)
-                recent.keep(caller.keeper, response_id, [*given, answer])
+                answer = {"role": "assistant", "content": said.text, "tool_calls": _called(said)}
+                answered = GivenMessage.model_validate(answer)
+                recent.keep(caller.keeper, response_id, [*given, answered])
 
         ignored = [*body.ignored, *(["store"] if body.store else []), *_unsent(given)]
         return ResponseMaker(run, ignored, body, keep)
@@ -432,7 +436,11 @@ class OpenAICalls:
         """Refuses a format or tools for answers from documents, and for a model without them."""
         said = "Answers from documents are text; only models of endpoints take that."
         if name.endpoint:
-            profile = self._serving.chat.models.profile(name.endpoint)
+            models = self._serving.chat.models
+            profile = models.profile(name.endpoint)
+            if param == "response_format" and profile.takes_schema is None:
+                # A schema is sent only to models that were found to take one.
+                profile = models.examine(name.endpoint)
             if profile.calls_tools is not False if param == "tools" else profile.takes_schema:
                 return
             can = "call tools" if param == "tools" else "write JSON by a schema"

@@ -6,16 +6,18 @@ import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.features.server.answer_run import AnswerRun, FinishedRun
 from desktop_rag.features.server.openai_api.chat_messages import (
     GivenMessage,
+    GivenTool,
     Neutral,
     Parameters,
+    ToolChoice,
     text_of,
 )
 from desktop_rag.features.server.refusals import Refusal
@@ -33,10 +35,29 @@ def estimated_tokens(run: AnswerRun, answer: str) -> tuple[int, int]:
 
 
 class GivenItem(GivenMessage):
-    """A message of the input. Its `type` may be left out."""
+    """A message of the input, whose `type` may be left out; calls of tools are messages here."""
 
-    model_config = ConfigDict(extra="allow")
     type: str = "message"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_message(cls, given: object) -> object:
+        item = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+        match item.get("type", "message"):
+            case "message":
+                return given
+            case "reasoning":
+                # An earlier output given back, of which a model is told the rest.
+                return {"role": "assistant"}
+            case "function_call":
+                call = {"id": item.get("call_id"), "function": item}
+                return {"role": "assistant", "tool_calls": [call]}
+            case "function_call_output":
+                said = {"content": item.get("output"), "tool_call_id": item.get("call_id")}
+                return {"role": "tool"} | said
+            case kind:
+                said = f"Input of the type “{kind}” is not supported."
+                raise Refusal(400, said, param="input", code="unsupported_content")
 
 
 class TextFormat(BaseModel):
@@ -73,8 +94,6 @@ class ResponseRequest(Parameters):
         "parallel_tool_calls": (True, False),
         "prompt": (),
         "stream_options": ({}, {"include_obfuscation": False}),
-        "tool_choice": ("none", "auto"),
-        "tools": ([],),
         "top_logprobs": (0,),
     }
     model: str
@@ -84,19 +103,24 @@ class ResponseRequest(Parameters):
     store: bool | None = None
     stream: bool = False
     text: ResponseText | None = None
+    tools: list[GivenTool] | None = None
+    tool_choice: ToolChoice | None = None
 
     def messages(self) -> list[GivenMessage]:
-        """The input as messages, the instructions first; refuses items that are none."""
+        """The input as messages, the instructions first."""
         given: list[GivenMessage] = []
         if self.instructions:
             given.append(GivenMessage(role="system", content=self.instructions))
         if isinstance(self.input, str):
             return [*given, GivenMessage(role="user", content=self.input)]
         for item in self.input:
-            if item.type != "message":
-                said = f"Input of the type “{item.type}” is not supported."
-                raise Refusal(400, said, param="input", code="unsupported_content")
-        return [*given, *self.input]
+            if item.tool_calls and given and given[-1].role == "assistant":
+                # One message has the text and all calls of a turn.
+                calls = [*(given[-1].tool_calls or ()), *item.tool_calls]
+                given[-1] = given[-1].model_copy(update={"tool_calls": calls})
+            elif item.content or item.is_about_tools:
+                given.append(item)
+        return given
 
 
 _KEPT_S = 3_600.0
@@ -134,7 +158,7 @@ class RecentResponses:
         return said
 
 
-_SPEAKERS = ("user", "assistant")
+_SPEAKERS = ("user", "assistant", "tool")
 
 
 def _chars(said: Sequence[GivenMessage]) -> int:
@@ -143,12 +167,12 @@ def _chars(said: Sequence[GivenMessage]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ResponseMaker:
-    """The response to one request, whole or as events; `keep` gets its id and its text."""
+    """The response to one request, whole or as events; `keep` gets its id and what was said."""
 
     run: AnswerRun
     ignored: list[str]
     request: ResponseRequest
-    keep: Callable[[str, str], None]
+    keep: Callable[[str, FinishedRun], None]
     response_id: str = field(default_factory=lambda: f"resp_{uuid.uuid4().hex}")
     item_id: str = field(default_factory=lambda: f"msg_{uuid.uuid4().hex}")
     created: int = field(default_factory=lambda: int(time.time()))
@@ -224,6 +248,15 @@ class ResponseMaker:
         thought = [self._reasoning(steps)] if steps else []
         for item in thought:
             yield "response.output_item.done", {"output_index": 1, "item": item}
+        for index, item in enumerate(_called(finished), 1 + len(thought)):
+            place = {"output_index": index, "item_id": item["id"]}
+            said, added = {"arguments": item["arguments"]}, item | {"arguments": ""}
+            yield "response.output_item.added", {"output_index": index, "item": added}
+            delta = {"delta": item["arguments"]}
+            yield "response.function_call_arguments.delta", place | delta
+            done = place | said | {"name": item["name"]}
+            yield "response.function_call_arguments.done", done
+            yield "response.output_item.done", {"output_index": index, "item": item}
         yield "response.completed", {"response": self._completed(finished, thought)}
 
     def _completed(self, finished: FinishedRun, thought: Sequence[Any] = ()) -> dict[str, Any]:
@@ -231,8 +264,9 @@ class ResponseMaker:
         part = _part(finished.text, found)
         told = extension(finished.message, self.run.address, sees_paths=self.run.sees_paths)
         extra = told | {"ignored": self.ignored}
-        self.keep(self.response_id, finished.text)
-        response = self._response("completed", [self._item("completed", [part]), *thought])
+        self.keep(self.response_id, finished)
+        output = [self._item("completed", [part]), *thought, *_called(finished)]
+        response = self._response("completed", output)
         given, answered = estimated_tokens(self.run, finished.text)
         usage = {
             "input_tokens": given,
@@ -265,8 +299,11 @@ class ResponseMaker:
             "metadata": {},
             "parallel_tool_calls": False,
             "temperature": None,
-            "tool_choice": "none",
-            "tools": [],
+            "tool_choice": "auto",
+            "tools": [
+                {"type": "function", "strict": False} | tool.function.model_dump()
+                for tool in self.request.tools or ()
+            ],
             "top_p": None,
             "store": False,
             "usage": None,
@@ -281,6 +318,20 @@ class _Counter:
         numbered = {"type": name, "sequence_number": self._next} | fields
         self._next += 1
         return event(numbered, name)
+
+
+def _called(finished: FinishedRun) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": f"fc_{call.call_id}",
+            "type": "function_call",
+            "status": "completed",
+            "call_id": call.call_id,
+            "name": call.name,
+            "arguments": call.arguments,
+        }
+        for call in finished.calls
+    ]
 
 
 def _part(text: str, found: list[dict[str, Any]]) -> dict[str, Any]:
