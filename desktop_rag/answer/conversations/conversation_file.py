@@ -226,9 +226,11 @@ def _speaker(message: Message) -> str:
 
 
 def _told(message: Message) -> list[str]:
-    """What is said below a message: its scope, its attachments, why it failed."""
-    failed = f"{message.error_title} {message.error_hint}".strip() if message.error_title else ""
-    return [message.scope.in_words(), in_words(message.attachments), failed]
+    """What is said below a message: scope, attachments, steps, why it failed, the opinion of it."""
+    steps = [step.said for step in message.notes.steps] if message.notes else []
+    failed = f"{message.error_title} {message.error_hint}".strip()
+    opinion = message.feedback.capitalize()
+    return [message.scope.in_words(), in_words(message.attachments), *steps, failed, opinion]
 
 
 LARGEST_BYTES = 32 * 1024 * 1024

@@ -7,12 +7,15 @@ from markdown_it import MarkdownIt
 
 from desktop_rag.answer.conversations.conversation_file import export_text
 from desktop_rag.core.conversation import (
+    AnswerStep,
     Attachment,
     AttachmentKind,
     Conversation,
+    Feedback,
     Message,
     MessageState,
     Role,
+    SearchNotes,
     SourceRef,
 )
 from desktop_rag.core.parsed import Anchor
@@ -74,6 +77,16 @@ def test_what_is_the_models_own_is_told(ending: str) -> None:
     own = replace(MESSAGES[1], sources=(), is_own_knowledge=True)
     assert "not from your documents" in export_text(TALK, [own], ending)
     assert "not from your documents" not in export_text(TALK, MESSAGES, ending)
+
+
+@pytest.mark.parametrize("ending", [".md", ".html", ".json"])
+def test_steps_and_the_opinion_are_told(ending: str) -> None:
+    notes = SearchNotes(
+        steps=(AnswerStep("Calculated 6 x 7 = 42"), AnswerStep("Read fog.md", (2,)))
+    )
+    text = export_text(TALK, [replace(MESSAGES[1], notes=notes, feedback=Feedback.LIKED)], ending)
+    for told in ("Calculated 6 x 7 = 42", "Read fog.md", "iked"):
+        assert told in text
 
 
 def test_json_has_everything() -> None:
