@@ -204,10 +204,11 @@ class SourceFinder:
     ) -> tuple[SourceRef, ...]:
         """The passages of spreadsheets and CSV files that fit best, relevant or not."""
         filters = replace(query.filters, types=query.filters.types or SHEET_FORMATS)
-        found = self.look_up(
-            replace(query, filters=filters), settings, limit=_PART_DEPTH, reach=reach
-        )
-        return numbered(found.passages)
+        query = replace(query, filters=filters)
+        # A search of a library without sheets costs as much as any other.
+        if not self._retriever.documents(query, 1, reach):
+            return ()
+        return numbered(self.look_up(query, settings, limit=_PART_DEPTH, reach=reach).passages)
 
     def is_any_relevant(self, passages: Sequence[Passage]) -> bool:
         """True when one of the passages is relevant."""
