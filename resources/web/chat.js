@@ -10,6 +10,7 @@ const ICONS = {
   save: "M12 4v10.5M8 11l4 4 4-4M5 16.5V20h14v-3.5",
   close: "M6 6l12 12M18 6L6 18",
   like: "M7.5 10.5v9h-3v-9zM7.5 11l4-7c1.6 0 2.3 1.2 2 2.6l-.7 3.4H18c1.2 0 2 1 1.7 2.2l-1.5 5.8c-.3 1-1 1.5-2 1.5H7.5",
+  rewrite: "M5 15.5V19h3.5L19 8.5 15.5 5zM13 7.5l3.5 3.5",
 };
 const SIGNS = { supported: "✓", partly: "≈", "not in the sources": "?", contradicted: "✗", "not checked": "○" };
 const MOST_TURNS = 40;
@@ -55,7 +56,7 @@ class Chat {
 
   #build(isFloating) {
     const { say } = this;
-    const title = this.options.title || say("title");
+    const title = (this.title = this.options.title || say("title"));
     this.log = node("div.log", { role: "log", "aria-live": "off", "aria-label": say("log"), tabindex: "0" });
     this.told = node("p.unseen", { role: "status" });
     this.saving = this.#button("save", () => this.save());
@@ -81,7 +82,7 @@ class Chat {
       else this.#send();
     };
     const form = node("form", { submit }, this.field, this.button);
-    const footer = node("footer", {}, this.sameRow, form);
+    const footer = node("footer", {}, this.sameRow, form, node("p.notes", {}, say("wrong")));
     const role = isFloating ? "dialog" : "region";
     const keydown = (event) => isFloating && event.key === "Escape" && this.close();
     this.panel = node("section.chat", { role, "aria-label": title, keydown }, this.header, this.log, footer, this.told);
@@ -126,7 +127,7 @@ class Chat {
     this.turns = [];
     this.documents = [];
     this.same.checked = false;
-    const { suggestions = [], greeting = this.say("greeting") } = this.options;
+    const { suggestions = [], greeting = "" } = this.options;
     this.log.replaceChildren(node("p.greeting", {}, greeting), ...this.questions(suggestions));
     this.settled();
     this.field.value = "";
@@ -209,7 +210,7 @@ class Chat {
   }
 
   conversation() {
-    const title = this.options.title || this.say("title");
+    const { title } = this;
     const turns = this.turns.map((turn) => turn.saved());
     const markdown = [`# ${title}`, ...turns.map((turn) => this.#markdown(turn))].join("\n\n");
     return { title, turns, markdown: `${markdown}\n` };
@@ -395,8 +396,7 @@ class Turn {
   /** What the reader must know of an answer before trusting it. */
   #warnings() {
     const { answer, say } = this;
-    if (this.isStopped) return this.text ? [say("stopped")] : [];
-    if (!answer) return this.error && this.text ? [say("partial")] : [];
+    if (!answer) return this.isOver && this.text ? [say(this.isStopped ? "stopped" : "partial")] : [];
     const isWhole = answer.state === "done";
     const isUnchecked = isWhole && this.isOver && this.#cited().length && !this.#isChecked();
     const warnings = [];
@@ -430,7 +430,7 @@ class Turn {
     if (this.#isChecked()) {
       const count = (verdict) => claims.filter((claim) => claim.verdict === verdict).length;
       const backed = say("checked", { good: count("supported"), all: claims.length });
-      parts.push(node("p.summary", {}, backed + (count("not checked") ? say("open") : "")));
+      parts.push(node("p.summary", {}, backed + (count("not checked") ? ` ○ ${say("not checked")}.` : "")));
     }
     parts.push(...this.#sourceList());
     if (answer) parts.push(this.#actions(), ...this.chat.questions(answer.follow_ups));
@@ -503,7 +503,30 @@ class Turn {
     // The server keeps nothing for the users of another application.
     const { userToken, onFeedback } = this.chat.options;
     const hidden = this.answer.state !== "done" || (userToken && !onFeedback);
-    return node("div.actions", { hidden: Boolean(hidden) }, ...opinions, told);
+    const rewrite = labelled(this.say("rewrite"), { class: "icon", click: () => this.#rewrite(told) }, icon("rewrite"));
+    return node("div.actions", { hidden: Boolean(hidden) }, ...opinions, this.answer.may_rewrite && rewrite, told);
+  }
+
+  /** Let the reader put the answer as it should have been, for later questions. */
+  #rewrite(told) {
+    const field = node("textarea", { "aria-label": this.say("rewrite") });
+    field.value = this.text;
+    const keep = async () => {
+      const { chat, question, text, opinion } = this;
+      const about = { answerId: this.toldId, question, answer: text, rewrite: field.value };
+      try {
+        this.toldId = (await chat.client.feedback(opinion, about)).answer_id;
+        this.text = field.value;
+        // They were about the text before.
+        this.answer.claims = [];
+        this.#show();
+      } catch {
+        told.textContent = this.say("failed");
+      }
+    };
+    const form = node("div.box.claim", {}, field, node("button", { click: keep }, this.say("keep")));
+    this.rest.firstChild.before(form);
+    field.focus();
   }
 
   /** What went wrong, and a button that asks again, once the server allows it. */
@@ -518,7 +541,7 @@ class Turn {
   #fault() {
     const { code, message, status } = this.error;
     if (status === 429) return this.say("tooMany");
-    if (code === "unreachable" || code === "foreign") return this.say(code);
+    if (code === "unreachable" || code === "wrong_origin") return this.say(code);
     if (status === 401 || status === 403) return this.say("denied");
     return `${this.say("failed")} ${message}`;
   }

@@ -107,7 +107,7 @@ export class Client {
       });
     } catch (error) {
       if (signal?.aborted) throw error;
-      const code = (await this.#isForeign()) ? "foreign" : "unreachable";
+      const code = (await this.#isForeign()) ? "wrong_origin" : "unreachable";
       throw new RequestError("No answer.", { code });
     }
     if (response.ok) return response;

@@ -34,6 +34,7 @@ svg { width: 1.25rem; display: block; fill: none; stroke: currentColor; stroke-w
 header, footer { background: var(--surface); border: 0 solid var(--line); padding: .5rem .75rem; }
 header { display: flex; align-items: center; border-bottom-width: 1px; }
 footer { border-top-width: 1px; padding-top: .7rem; }
+footer .notes { margin: .4rem 0 0; }
 h2 { font-size: 1rem; margin: 0 auto 0 .25rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .log { flex: 1; overflow-y: auto; overscroll-behavior: contain; padding: 1rem; overflow-wrap: anywhere; }
 .question, .text *, blockquote, .name span, .claim p { unicode-bidi: plaintext; }
@@ -80,6 +81,7 @@ details { margin-top: .5rem; } summary { cursor: pointer; margin-bottom: .5rem; 
 .next button { border-color: var(--line); border-radius: 1rem; text-align: start; background: var(--surface); }
 form, .same { display: flex; gap: .5rem; align-items: end; }
 textarea { flex: 1; min-width: 0; resize: none; border-color: var(--edge); background: var(--window); padding: .6rem .8rem; field-sizing: content; min-height: 2.85rem; max-height: 9rem; }
+.claim textarea { width: 100%; }
 ::placeholder { color: var(--muted); opacity: 1; }
 .primary, .primary:hover:enabled { background: var(--accent); color: var(--on-accent); }
 .send { padding: .75rem; }

@@ -95,7 +95,7 @@ def test_a_failure_says_what_a_program_needs(server: Server, endpoint: ChatServe
         "globalThis.fetch = (address, { mode }) => mode === 'no-cors' ? asked(address)"
         " : Promise.reject(new TypeError('Failed to fetch'));"
     )
-    assert client_of(server, foreign + ask + "told(await failed(ask));")[1:3] == [0, "foreign"]
+    assert client_of(server, foreign + ask + "told(await failed(ask));")[1:3] == [0, "wrong_origin"]
     assert client_of(server, foreign + away)[1:3] == [0, "unreachable"]
     unknown = "client.model = 'nobody';" + ask + "told(await failed(ask));"
     assert client_of(server, unknown)[1:3] == [404, "model_not_found"]

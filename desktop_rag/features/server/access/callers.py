@@ -109,6 +109,11 @@ class Caller:
         """True for a token of all collections: prompts are in none, so no rule is about them."""
         return not (self.token.collection_ids or self.user or self.shared_ids)
 
+    @property
+    def may_rewrite(self) -> bool:
+        """True when a better answer of this caller becomes a document for all who ask."""
+        return self.token.allows(TokenScope.WRITE) and not (self.user or self.is_limited)
+
     def need(self, scope: TokenScope) -> None:
         """Refuses a request that the token does not allow."""
         if not self.token.allows(scope):

@@ -57,7 +57,9 @@ _PARTS = ("client.js", "words.js", "markup.js", "style.js", "chat.js")
 _IMPORT = re.compile(r"^import\s+\{[^}]*\}\s+from\s+\"\./[\w.]+\";\n", re.MULTILINE)
 _COMMENT = re.compile(r"^(?:\s*(?://|/\*\*)|\s+\*(?:/| |$)).*\n", re.MULTILINE)
 _INDENT = re.compile(r"^\s+", re.MULTILINE)
-_STYLE_FILE = re.compile(r"(?<=const STYLE = `)[^`]*")
+# Operators that stand in no text of the chat.
+_SPACED = re.compile(r" (=>|[=!]==|&&|\|\||=) ")
+_STYLE_FILE = re.compile(r"(?<=const STYLE=`)[^`]*")
 # A blank before a colon parts two selectors.
 _BLANKS = re.compile(r"\s*([{;,}])\s*|(:) ")
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const)\b)", re.MULTILINE)
@@ -77,6 +79,7 @@ def chat_script() -> str:
 def _joined(module: str) -> str:
     for dropped in (_IMPORT, _COMMENT, _INDENT, _EXPORT):
         module = dropped.sub("", module)
+    module = _SPACED.sub(r"\1", module)
     return _STYLE_FILE.sub(lambda style: _BLANKS.sub(r"\1\2", style[0]).replace(";}", "}"), module)
 
 
@@ -123,7 +126,8 @@ def _source(source: SourceRef, run: AnswerRun) -> dict[str, Any]:
 def _answer(message: Message, run: AnswerRun) -> dict[str, Any]:
     fault = " ".join(part for part in (message.error_title, message.error_hint) if part)
     nearest = [_source(source, run) for source in message.nearest]
-    told = {"answer_id": message.message_id, "fault": fault, "nearest": nearest}
+    told = {"answer_id": message.message_id, "fault": fault, "nearest": nearest,
+            "may_rewrite": run.asked.caller.may_rewrite}  # fmt: skip
     return extension(message, run.address, sees_paths=run.sees_paths) | told
 
 
