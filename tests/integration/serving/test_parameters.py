@@ -78,10 +78,11 @@ def test_a_format_is_passed_on_to_a_model_that_takes_it(serve: Serve, endpoint: 
         assert sent["response_format"]["json_schema"]["schema"] == schema
 
 
-TOOL = {"type": "function", "function": {
+FUNCTION: dict[str, Any] = {
     "name": "weather", "description": "Tells it.",
     "parameters": {"type": "object", "properties": {"place": {"type": "string"}}},
-}}  # fmt: skip
+}  # fmt: skip
+TOOL = {"type": "function", "function": FUNCTION}
 
 
 @pytest.mark.slow
@@ -126,12 +127,13 @@ def test_tools_are_passed_on_in_responses(serve: Serve, endpoint: ChatServer) ->
     oslo, rome = ("weather", {"place": "Oslo"}), ("weather", {"place": "Rome"})
     endpoint.turns_with_calls = [[oslo, rome]]
     endpoint.answer = "It is warm."
-    tool = {"type": "function", **TOOL["function"]}
+    tool: Any = {"type": "function"} | FUNCTION
     with local_client() as raw, openai.OpenAI(
         base_url=f"{server.address}/v1", api_key=server.token(), http_client=raw, max_retries=0
     ) as client:  # fmt: skip
         before = len(endpoint.chats)
-        create: Any = partial(client.responses.create, model="test-model", tools=[tool])
+        respond: Any = client.responses.create
+        create = partial(respond, model="test-model", tools=[tool])
         asked: list[Any] = [{"role": "user", "content": "Is it warm?"}]
         whole = create(input=asked, tool_choice={"type": "function", "name": "weather"})
         calls = [each for each in whole.output if each.type == "function_call"]
