@@ -552,7 +552,7 @@ class ActivitySettings:
         about=marked(
             "Questions by their chat, requests to endpoints, changes of the index and errors, on"
             " this computer only, for 90 days at most. No text of documents, no answers, no keys."
-            " See the page Activity."
+            " See Data and health › Activity."
         ),
     )
 

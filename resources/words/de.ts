@@ -4072,8 +4072,8 @@ Die Datei bleibt.</translation>
         <translation>Verlauf, Nachverfolgung, Telemetrie, Protokoll, Aktivität, Aufzeichnung beenden</translation>
     </message>
     <message>
-        <source>Questions by their chat, requests to endpoints, changes of the index and errors, on this computer only, for 90 days at most. No text of documents, no answers, no keys. See the page Activity.</source>
-        <translation>Fragen mit ihrem Chat, Anfragen an Endpunkte, Änderungen am Index und Fehler, nur auf diesem Computer, höchstens 90 Tage lang. Kein Text von Dokumenten, keine Antworten, keine Schlüssel. Siehe die Seite Aktivität.</translation>
+        <source>Questions by their chat, requests to endpoints, changes of the index and errors, on this computer only, for 90 days at most. No text of documents, no answers, no keys. See Data and health › Activity.</source>
+        <translation>Fragen mit ihrem Chat, Anfragen an Endpunkte, Änderungen am Index und Fehler, nur auf diesem Computer, höchstens 90 Tage lang. Kein Text aus Dokumenten, keine Antworten, keine Schlüssel. Siehe Daten und Zustand › Aktivität.</translation>
     </message>
     <message>
         <source>Web origins that may use every token</source>
@@ -4100,8 +4100,8 @@ Die Datei bleibt.</translation>
         <translation>Modell auswählen…</translation>
     </message>
     <message>
-        <source>provider, service, switch model, add, remove, another server</source>
-        <translation>Anbieter, Dienst, Modell wechseln, hinzufügen, entfernen, anderer Server</translation>
+        <source>provider, service, switch model, add, remove, another server, excerpts only</source>
+        <translation>Anbieter, Dienst, Modell wechseln, hinzufügen, entfernen, anderer Server, nur Auszüge</translation>
     </message>
     <message>
         <source>In this app</source>

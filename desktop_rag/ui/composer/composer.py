@@ -1,9 +1,18 @@
 """The composer: a growing question field, attachments, collection, Send and Stop. Qt thread."""
 
 from collections.abc import Sequence
+from math import ceil
 
 from PySide6.QtCore import QEvent, QMimeData, QSizeF, Qt, Signal, Slot
-from PySide6.QtGui import QDragEnterEvent, QGuiApplication, QIcon, QImage, QKeyEvent, QResizeEvent
+from PySide6.QtGui import (
+    QDragEnterEvent,
+    QFontMetricsF,
+    QGuiApplication,
+    QIcon,
+    QImage,
+    QKeyEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QComboBox, QPlainTextEdit, QSizePolicy, QWidget
 
 from desktop_rag.core.conversation import Attachment, Message
@@ -83,6 +92,8 @@ class QuestionField(QPlainTextEdit):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._show_placeholder()
+        # Text that is wrapped anew takes more lines, or fewer.
+        self._fit()
 
     def _show_placeholder(self) -> None:
         """Elide the placeholder to the one line of the empty field."""
@@ -139,7 +150,9 @@ class QuestionField(QPlainTextEdit):
         # A plain text document's height is in lines, including wrapped ones.
         lines = max(1, min(_MAX_LINES, round(self.document().size().height())))
         margin = 2 * self.document().documentMargin()
-        self.setFixedHeight(round(lines * self.fontMetrics().lineSpacing() + margin) + 2)
+        # Each line is laid out with a whole number of pixels.
+        line_px = ceil(QFontMetricsF(self.font()).lineSpacing())
+        self.setFixedHeight(round(lines * line_px + margin) + 2)
 
 
 ALL = tr("All documents")

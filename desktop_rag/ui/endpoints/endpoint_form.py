@@ -362,7 +362,7 @@ class EndpointForm(ValueForm):
             self.choice,
             is_wide=True,
             is_tall=True,
-            words=tr("provider, service, switch model, add, remove, another server"),
+            words=tr("provider, service, switch model, add, remove, another server, excerpts only"),
         )
         self._name_label = self.add_field("name", self._name, is_wide=True)
         self._own_label = self.add_row(

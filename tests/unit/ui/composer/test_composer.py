@@ -29,6 +29,14 @@ def composer(theme: Theme, qtbot: QtBot) -> Composer:
     return composer
 
 
+def test_a_question_is_shown_whole_at_any_width(composer: Composer, qtbot: QtBot) -> None:
+    text = field(composer)
+    text.setPlainText("What is the premium a year, and from which day on is it paid for? " * 2)
+    for width in (600, 380, 500, 420):
+        composer.resize(width, 200)
+        qtbot.waitUntil(lambda: text.verticalScrollBar().maximum() == 0)
+
+
 def field(composer: Composer) -> QuestionField:
     return composer.findChildren(QuestionField)[0]
 
