@@ -4,7 +4,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 
 from desktop_rag.core.language.languages import (
     OTHER_LATIN,
@@ -189,9 +189,10 @@ class SearchQuestion:
 
     def __init__(self, text: str, read: Callable[[], QuestionReading]) -> None:
         self.text = text
-        self._read = read
+        # Not a `cached_property`: in Python 3.11 one question would wait for the words of another.
+        self._read = cache(read)
 
-    @cached_property
+    @property
     def reading(self) -> QuestionReading:
         """The content words. Used by one thread at a time."""
         return self._read()

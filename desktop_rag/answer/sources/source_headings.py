@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
-from functools import cache, cached_property
+from functools import cache
 from itertools import combinations
 from pathlib import Path, PurePath
 
@@ -58,6 +58,7 @@ class SourceHeadings:
         self._content = cache(documents.content)
         self._tables = cache(self._table_headers)
         self._row_of = cache(self._row_below_its_head)
+        self._newest = cache(self._newest_versions)
 
     def of(self, source: SourceRef) -> str:
         """The lines above the text of a source."""
@@ -65,7 +66,7 @@ class SourceHeadings:
         if document is None:
             return title_and_place(source)
         facts = [source.title, *self._whereabouts(document, source.anchor)]
-        if newest := self._newest.get(source.document_id):
+        if newest := self._newest().get(source.document_id):
             newer = self._known[newest]
             facts.append(f"an older version of {newer.name} ({_dated(newer)})")
         if source.also_in:
@@ -159,11 +160,11 @@ class SourceHeadings:
         """The sources with each version of a text behind the newer ones, at the place and with the
         score of the best one.
         """
-        if not self._newest:
+        if not self._newest():
             return tuple(sources)
         families: dict[str, list[SourceRef]] = {}
         for source in sources:
-            newest = self._newest.get(source.document_id, source.document_id)
+            newest = self._newest().get(source.document_id, source.document_id)
             families.setdefault(newest, []).append(source)
         ordered: list[SourceRef] = []
         for family in families.values():
@@ -176,8 +177,7 @@ class SourceHeadings:
     def _date(self, source: SourceRef) -> str:
         return _dated(self._known[source.document_id]) if source.document_id in self._known else ""
 
-    @cached_property
-    def _newest(self) -> dict[str, str]:
+    def _newest_versions(self) -> dict[str, str]:
         """The id of the newest version, by the id of each older one."""
         ids = sorted(list(self._known)[:_MOST_COMPARED], key=lambda i: _dated(self._known[i]))
         runs = {i: found for i in ids if len(found := self._runs(i)) > _LEAST_RUNS}

@@ -4,7 +4,8 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from desktop_rag.store.contract.database import closed_error
@@ -95,31 +96,46 @@ _INTERRUPT_INTERVAL_S = 0.02
 _TIMEOUT_S = 5.0
 
 
+@dataclass(eq=False, slots=True)
+class _Reader:
+    """One that reads, with its cursor while that is open."""
+
+    cursor: Connection | None = None
+
+
 class ActiveReaders:
     """The cursors of all active readers."""
 
     def __init__(self) -> None:
-        self._cursors: set[Connection] = set()
+        self._readers: set[_Reader] = set()
         self._is_closed = False
         self._is_held = False
         self._changed = threading.Condition()
 
     @contextmanager
     def cursor(self, connection: Callable[[], Connection]) -> Generator[Connection]:
-        """A cursor on the connection for one reader, closed at the end of the context."""
+        """A cursor on the connection for one reader, closed at the end of the context.
+
+        Opened and closed without the lock: a question opens many, and others would wait for each.
+        """
+        reader = _Reader()
         with self._changed:
             self._changed.wait_for(lambda: not self._is_held)
             if self._is_closed:
                 raise closed_error()
-            cursor = connection().cursor()
-            self._cursors.add(cursor)
+            self._readers.add(reader)
         try:
-            yield cursor
+            with closing(connection().cursor()) as cursor:
+                reader.cursor = cursor
+                try:
+                    yield cursor
+                finally:
+                    with self._changed:
+                        # A closed cursor can't be interrupted.
+                        reader.cursor = None
         finally:
             with self._changed:
-                # A closed cursor can't be interrupted.
-                self._cursors.discard(cursor)
-                cursor.close()
+                self._readers.discard(reader)
                 self._changed.notify_all()
 
     def interrupt_all(self) -> None:
@@ -127,7 +143,7 @@ class ActiveReaders:
         with self._changed:
             self._is_closed = True
             if not self._interrupted():
-                log.warning("%d readers are still active", len(self._cursors))
+                log.warning("%d readers are still active", len(self._readers))
 
     @contextmanager
     def none_active(self) -> Generator[None]:
@@ -139,7 +155,7 @@ class ActiveReaders:
             self._is_held = True
             try:
                 if not self._interrupted():
-                    raise TimeoutError(f"{len(self._cursors)} readers are still active")
+                    raise TimeoutError(f"{len(self._readers)} readers are still active")
                 yield
             finally:
                 self._is_held = False
@@ -149,7 +165,7 @@ class ActiveReaders:
     def held_if_none(self) -> Generator[bool]:
         """If no reader is active, True, and new ones wait for the end of the context."""
         with self._changed:
-            is_held = self._is_held = not self._cursors and not self._is_closed
+            is_held = self._is_held = not self._readers and not self._is_closed
             try:
                 yield is_held
             finally:
@@ -159,8 +175,9 @@ class ActiveReaders:
     def _interrupted(self) -> bool:
         """True once no reader is left. The lock must be held; it is released while waiting."""
         ends_at = time.monotonic() + _TIMEOUT_S
-        while self._cursors and time.monotonic() < ends_at:
-            for cursor in self._cursors:
-                cursor.interrupt()
+        while self._readers and time.monotonic() < ends_at:
+            for reader in self._readers:
+                if reader.cursor:
+                    reader.cursor.interrupt()
             self._changed.wait(_INTERRUPT_INTERVAL_S)
-        return not self._cursors
+        return not self._readers

@@ -1,10 +1,14 @@
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 
 import pytest
 
 from desktop_rag.answer.search.question_terms import (
     MissingName,
     QuestionReader,
+    QuestionReading,
+    SearchQuestion,
     made_of,
     named_things,
 )
@@ -111,3 +115,21 @@ def test_a_name_is_missing_when_no_passage_has_a_form_of_it(engine: Engine) -> N
 )
 def test_a_measure_is_known_by_what_it_is_made_of(question: str, part: str) -> None:
     assert [part in parts for parts in made_of(question)] == [True] * bool(part)
+
+
+def test_no_question_waits_for_the_words_of_another(reader: QuestionReader) -> None:
+    reading = reader.read(parse_query("the lens"))
+    is_begun, may_end = Event(), Event()
+
+    def slow() -> QuestionReading:
+        is_begun.set()
+        assert may_end.wait(10)
+        return reading
+
+    questions = SearchQuestion("one", slow), SearchQuestion("another", lambda: reading)
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(lambda: questions[0].reading)
+        assert is_begun.wait(10)
+        assert pool.submit(lambda: questions[1].reading).result(5) == reading
+        may_end.set()
+        assert first.result(10) == reading

@@ -3,10 +3,13 @@
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -16,7 +19,7 @@ from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import read_statistics
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.database.reading import Snapshot, SnapshotCache
+from desktop_rag.store.duckdb.database.reading import ActiveReaders, Snapshot, SnapshotCache
 from desktop_rag.store.duckdb.search.postings import read_postings_state, sort_recent
 from tests.stored_rows import (
     add,
@@ -191,3 +194,24 @@ def test_what_is_known_fits_each_snapshot_while_the_library_changes(database: Da
             reader.join()
     assert not wrong
     assert database.cached(documents) == 200
+
+
+def test_no_reader_waits_while_another_opens_its_cursor() -> None:
+    readers, is_begun, may_end = ActiveReaders(), threading.Event(), threading.Event()
+    with closing(duckdb.connect()) as connection, ThreadPoolExecutor() as pool:
+
+        def slow() -> duckdb.DuckDBPyConnection:
+            is_begun.set()
+            assert may_end.wait(10)
+            return connection
+
+        def one(open_connection: Callable[[], duckdb.DuckDBPyConnection]) -> object:
+            with readers.cursor(open_connection) as cursor:
+                return cursor.execute("SELECT 1").fetchall()
+
+        first = pool.submit(one, slow)
+        assert is_begun.wait(10)
+        assert pool.submit(one, lambda: connection).result(5) == [(1,)]
+        may_end.set()
+        assert first.result(10) == [(1,)]
+        readers.interrupt_all()
