@@ -70,17 +70,15 @@ def further_searches(
     """What is searched for a question besides itself, each in the document of an id, or in all.
 
     In each of the `files` that it names it is the question without their names, `bare`, which tell
-    nothing there; else what it asks of each of the things of these `names`.
+    nothing there; without any it is what it asks of each of the things of these `names`.
     """
-    parts, made, others = question_parts(text), made_of(text), list[str]()
-    if not files:
-        lost = [[word for name in names for word in name if word not in own] for own in names]
-        others = [without_names(text, [words]) for words in lost[:_MOST_NAMES] if words]
-        said = " ".join(word for name in names for word in name)
-        others += [f"{said} {parts_of_it}" for parts_of_it in made]
-    everywhere = [*(parts if len(parts) > 1 else ()), *others]
-    inside = [(asked, file) for file in files for asked in (bare, *made)]
-    return [*((asked, "") for asked in everywhere), *inside][:_MOST_ASKED]
+    parts, said = question_parts(text), " ".join(word for name in names for word in name)
+    lost = [[word for name in names for word in name if word not in own] for own in names]
+    each = [without_names(text, [words]) for words in lost[:_MOST_NAMES] if words and not files]
+    made = [f"{said} {of_a_measure}" for of_a_measure in made_of(text)]
+    everywhere = [*(parts if len(parts) > 1 else ()), *each, *made]
+    asked = [*((part, "") for part in everywhere), *((bare, file) for file in files)]
+    return asked[:_MOST_ASKED]
 
 
 # Excerpts come from so many passages, and of so many tokens in all.
