@@ -27,11 +27,12 @@ from pathlib import Path
 
 from bars import at_most, reported, table
 
-from desktop_rag.app import Services, build_services, opened_backups
-from desktop_rag.backup.archive_reader import opened_archive
+from desktop_rag.app import Services, build_services
 from desktop_rag.core.paths import Home
+from desktop_rag.features.backup.archive_reader import opened_archive
+from desktop_rag.features.backup.services import BackupServices, opened_backups
+from desktop_rag.features.diagnosis.repair import repair_home
 from desktop_rag.store.duckdb.duckdb_engine import library_file
-from desktop_rag.upkeep import repair_home
 from tests.driving import acts
 from tests.library_before import unpacked
 from tests.stored_rows import count_inconsistent
@@ -191,7 +192,7 @@ def _two_messages(services: Services, _said: list[str]) -> list[str]:
 
 
 def _snapshots_readable(before: _Chats, services: Services, said: list[str]) -> list[str]:
-    for each in services.snapshots.all():
+    for each in services.wing(BackupServices).snapshots.all():
         with opened_archive(each.file, services.engine.precious.schema):
             pass
     return _one_of([before], services, said)

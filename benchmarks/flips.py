@@ -27,8 +27,8 @@ from bars import at_most, reported, table
 from desktop_rag.app import Services, build_services
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
+from desktop_rag.features.diagnosis.repair import repair_home
 from desktop_rag.store.duckdb.duckdb_engine import library_file
-from desktop_rag.upkeep import repair_home
 from tests.asking import ask
 from tests.driving.versioned_text import new_marker, versioned_text
 from tests.faults.recovery.damage import LIBRARY_CUTS, LOG_LOSSES, flip

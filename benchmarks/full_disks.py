@@ -21,6 +21,7 @@ from bars import at_least, reported, table
 from desktop_rag.app import Services, build_services
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
+from desktop_rag.features.backup.services import BackupServices
 from desktop_rag.store.duckdb.duckdb_engine import library_file
 from tests.asking import ask
 from tests.faults.storage.small_disk import SmallDisk, mounted, unmount
@@ -62,12 +63,14 @@ def _answer(services: Services, disk: SmallDisk, leave_bytes: int) -> None:
 
 def _backup(services: Services, disk: SmallDisk, leave_bytes: int) -> None:
     disk.fill(leave_bytes)
-    services.backups.export(disk.root / "all.desktop-rag-backup", with_index=True)
+    services.wing(BackupServices).backups.export(
+        disk.root / "all.desktop-rag-backup", with_index=True
+    )
 
 
 def _snapshot(services: Services, disk: SmallDisk, leave_bytes: int) -> None:
     disk.fill(leave_bytes)
-    services.snapshots.make()
+    services.wing(BackupServices).snapshots.make()
 
 
 _ACTS: dict[str, Callable[[Services, SmallDisk, int], None]] = {

@@ -34,9 +34,6 @@ from desktop_rag.answer.search.candidates import AnsweringIndex, FilenameMatcher
 from desktop_rag.answer.search.fusion import FusionModel
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.writing.answers import AnswerRequest
-from desktop_rag.backup.backups import Backups
-from desktop_rag.backup.manifest import BackupMerged
-from desktop_rag.backup.snapshots import Snapshots
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.conversation import AnswerEvent
 from desktop_rag.core.files.own_files import set_aside_damaged
@@ -65,7 +62,6 @@ from desktop_rag.registry import WingServices, hooks
 from desktop_rag.running_app import Asker
 from desktop_rag.settings_changes import SettingsChanges
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.inspection import IndexRepair
 from desktop_rag.store.opening import LibraryInUse, open_engine, opening_notices
 
 log = logging.getLogger(__name__)
@@ -80,7 +76,8 @@ class Services:
 
     `notices` report faults during the start. `engine` is for the composition root and the wings.
     `in_use` is the library that questions search. `recorder` writes the event log that `activity`
-    reads. All of them publish to `changes`. `now` gives the local time.
+    reads. All of them publish to `changes`. `now` gives the local time. A wing that is open puts
+    its own `take` for its `KeptFile` into `file_takers`, by name.
     """
 
     home: Home
@@ -92,8 +89,6 @@ class Services:
     chat: Chat
     retriever: Retriever
     keys: KeyStore
-    backups: Backups
-    snapshots: Snapshots
     notices: tuple[Notice, ...]
     settings_notices: tuple[Notice, ...]
     changes: Changes
@@ -105,6 +100,7 @@ class Services:
     is_running: bool = False
 
     def __post_init__(self) -> None:
+        self.file_takers: dict[str, Callable[[str], int]] = {}
         self._wings: dict[type[WingServices], WingServices] = {}
         self._lock = RLock()
         appliers = [self.library.apply, self.chat.apply, self.follow]
@@ -130,6 +126,11 @@ class Services:
         self.is_running = True
         self.follow(self.chat.models.settings)
 
+    def begin_keeping(self, notify: Callable[[Notice], None]) -> None:
+        """Have the wings keep the library safe while it is open; `notify` is told of faults."""
+        for hook in hooks("keep").values():
+            hook(self, notify)
+
     def follow(self, settings: Settings) -> None:
         """Have each wing follow the settings. Worker thread."""
         for hook in hooks("follow").values():
@@ -139,12 +140,6 @@ class Services:
         """Have the wings free what can be loaded again."""
         for opened in self._opened():
             opened.release_memory()
-
-    def repair_index(self) -> IndexRepair:
-        """Repair the index of the open library and read the affected files again."""
-        done = self.engine.inspection.repair()
-        self.library.documents.read_waiting()
-        return done
 
     def connections(self) -> tuple[Connection, ...]:
         """Every connection the app can make, with its present state. Worker threads."""
@@ -168,7 +163,6 @@ class Services:
         for opened in self._opened():
             opened.close()
         self.idle_memory.close()
-        self.snapshots.close()
         self.library.close()
         self.chat.close()
         self.engine.close()
@@ -193,14 +187,13 @@ def build_services(
 
     `now` gives local time. AppError when the store can't be opened; a missing model is a notice.
     """
-    settings, notices = _settings(home)
+    settings, notices = settings_of(home)
     engine, changes = open_engine(home, settings), Changes()
     event_log = EventLog(EventFiles(home.activity), changes)
     recorder = Recorder(event_log, is_on=settings.activity.is_recorded)
     try:
-        backups = Backups(home, engine.precious, engine.sources.collections, changes)
-        snapshots = Snapshots(home, backups, engine.precious)
-        if lost := snapshots.restore_lost():
+        lost = [notice for fill in hooks("restore_lost").values() for notice in fill(home, engine)]
+        if lost:
             settings, notices = load_settings(home.settings)
         in_use, priority, keys = LibraryInUse(engine), AnswerPriority(), KeyStore()
         opener = embedder_opener(keys, recorder)
@@ -225,7 +218,7 @@ def build_services(
     history = chat.history
     releases = [opener.release, checker.release, engine.storage.release, release_wings]
     services = Services(
-        home, settings, engine, in_use, dense, library, chat, retriever, keys, backups, snapshots,
+        home, settings, engine, in_use, dense, library, chat, retriever, keys,
         (*notices, *faults), tuple(notices), changes, recorder,
         Activity(event_log, history.feedback.newest_first, history.titles, history.messages),
         idle_memory_of(library, chat, priority, opener.prepare, releases), now,
@@ -233,7 +226,6 @@ def build_services(
     if wrap:
         [open_wrap] = hooks("wrap_answer").values()
         wrap.open = partial(open_wrap, services)
-    changes.hear(BackupMerged, lambda _merged: library.sources.look_again())
     services.follow(settings)
     return services
 
@@ -255,8 +247,8 @@ class _WrapOnDemand:
         return self.open().answer(request, service)
 
 
-def _settings(home: Home) -> tuple[Settings, list[Notice]]:
-    """The settings; the notices tell what was damaged in the home."""
+def settings_of(home: Home) -> tuple[Settings, list[Notice]]:
+    """The settings of a home, which is made if need be; the notices tell what was damaged there."""
     home.create()
     # Without the rules of access nobody would know what is protected.
     damaged = set_aside_damaged(path for path in home.files() if path != home.access_rules)
@@ -268,21 +260,9 @@ def _settings(home: Home) -> tuple[Settings, list[Notice]]:
 
 
 @contextmanager
-def opened_backups(home: Home) -> Generator[tuple[Backups, Snapshots]]:
-    """Backups of a library not in use; AppError when it can't be opened."""
-    settings, _ = _settings(home)
-    engine = open_engine(home, settings)
-    try:
-        backups = Backups(home, engine.precious, engine.sources.collections)
-        yield backups, Snapshots(home, backups, engine.precious)
-    finally:
-        engine.close()
-
-
-@contextmanager
 def opened_models(home: Home) -> Generator[KeptEndpoints]:
     """The chat models with their settings, without the library."""
-    settings, _ = _settings(home)
+    settings, _ = settings_of(home)
     log = EventLog(EventFiles(home.activity))
     recorder = Recorder(log, is_on=settings.activity.is_recorded)
     models = _make_models(home, settings, KeyStore(), recorder)

@@ -10,6 +10,11 @@ inside its functions, so a wing costs nothing until it is used.
 - `sources()`: for each further kind of source a function that makes what fetches its documents;
 - `late_texts(folder, key_of, recorder)`: the `LateTexts` of a library, of one wing at most;
 - `own_server(home, changes, profiles)`: the `OwnServer` behind `OWN_ADDRESS`, of one wing at most;
+- `repair(home)`: repairs the library before the window opens it, if that was requested; the notices
+  tell what was done;
+- `restore_lost(home, engine)`: fills a library that lost everything, before its first use; the
+  notices tell what came back;
+- `keep(services, notify)`: begins to keep the open library safe; `notify` takes notices of faults;
 - `wrap_answer(services)`: an `AnswerWrap` between a question and its answer, of one wing at most;
 - `follow(services, settings)`: starts, changes or ends what the settings want, on a worker thread:
   when the services are built, when the app begins to run, and after each change of the settings;
@@ -27,6 +32,8 @@ from typing import Any
 # The wings in the order in which they are opened, each with those it depends on, without which it
 # is absent too. pyproject.toml allows these imports and no others.
 _WINGS: Mapping[str, tuple[str, ...]] = {
+    "diagnosis": (),
+    "backup": (),
     "shared_library": (),
     "local_model": (),
     "web_pages": (),

@@ -4,52 +4,21 @@ Imported when the settings are first shown, so that neither the window nor the q
 the modules of all parts.
 """
 
-import threading
-from collections.abc import Iterator
-from functools import partial
-
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
-from desktop_rag.diagnosis.diagnosis import findings
-from desktop_rag.diagnosis.finding import Finding, RepairRequest
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.settings.settings_parts import CARE, PRIVACY, Part, Setting, settings_in
 from desktop_rag.ui.upkeep.activity_page import ActivityPage
-from desktop_rag.ui.upkeep.backup_page import BackupPage
-from desktop_rag.ui.upkeep.health_page import HealthPage
 from desktop_rag.ui.upkeep.privacy_page import PrivacyPage
 from desktop_rag.ui.window.main_window import MainWindow
-from desktop_rag.upkeep import subject_of
 
 _PRIVACY_WORDS = tr(
     "connections, network, internet, what is sent, online, offline, data protection, telemetry,"
     " GDPR"
 )
-_HEALTH_WORDS = tr("check, diagnosis, doctor, problems, errors, repair, is everything all right")
-_HEALTH = (
-    Setting(tr("Check now"), tr("test everything, diagnosis, problems")),
-    Setting(tr("Copy report"), tr("support, bug report, send to somebody")),
-)
-_BACKUP_WORDS = tr("save, copy, move to another computer, export, import, restore, snapshot")
-_BACKUP = (
-    Setting(
-        tr("Last snapshot"), tr("restore, undo, go back, yesterday, lost chats"),
-        tr("Daily snapshots"),
-    ),
-    Setting(tr("With the index"), tr("faster, larger file"), tr("Back up to a file")),
-    Setting(
-        tr("Everything"), tr("save chats, export all, another computer, move, transfer"),
-        tr("Back up to a file"),
-    ),
-    Setting(tr("One collection"), tr("share, export a part, give away"), tr("Back up to a file")),
-    Setting(
-        tr("From a file"), tr("restore, load, another computer, merge, transfer"), tr("Import")
-    ),
-    Setting(tr("Latest"), tr("done, failed, cancel a backup"), tr("Progress and result")),
-)  # fmt: skip
 _ACTIVITY_WORDS = tr("history, log, events, what was sent to the model, what the app did, tokens")
 _ACTIVITY = (
     Setting(tr("Export…"), tr("save the log, table, CSV")),
@@ -70,20 +39,10 @@ class SettingsPages:
 
     def add(self) -> None:
         """Add all of them, each to its page."""
-        add, services = self._window.pages.add_settings_part, self._services
-        backup = partial(BackupPage, self._bridge, services.backups, services.snapshots)
+        add = self._window.pages.add_settings_part
         kept = settings_in(*self._window.settings_page.privacy_forms)
         add(Part(PRIVACY, PRIVACY, self._privacy, kept, _PRIVACY_WORDS))
-        add(Part(CARE, tr("Health"), self._health, _HEALTH, _HEALTH_WORDS))
-        add(Part(CARE, tr("Backup"), backup, _BACKUP, _BACKUP_WORDS))
         add(Part(CARE, tr("Activity"), self._activity, _ACTIVITY, _ACTIVITY_WORDS))
-
-    def _health(self) -> HealthPage:
-        def diagnose(cancel: threading.Event) -> Iterator[Finding]:
-            return findings(subject_of(self._services), cancel)
-
-        repair = RepairRequest(self._services.home)
-        return HealthPage(self._bridge, self._theme, diagnose, repair)
 
     def _privacy(self) -> PrivacyPage:
         forms = self._window.settings_page.privacy_forms

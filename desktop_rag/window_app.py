@@ -16,7 +16,6 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from desktop_rag.app import RunVerb, Services
-from desktop_rag.backup.manifest import BackupMerged
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError, put_off
 from desktop_rag.core.files.own_files import read_object, update_object
@@ -85,11 +84,9 @@ class WindowApp:
         looks.start()
         self.presence = Presence(self.bridge, library, chat, theme, self.window, app_icon, home)
         self.window.pages.built.connect(self._on_page_built)
-        services.changes.hear(BackupMerged, self._on_merged)
-        self._stop_hearing = services.changes.hear(object, self.bridge.post)
         for join in hooks("join_window").values():
             join(self)
-        self.bridge.hear(BackupMerged, self._show_merged)
+        self._stop_hearing = services.changes.hear(object, self.bridge.post)
         services.settings_changes.leave_to(self._change_settings)
         self.window.notices.shown.connect(self._on_notice_shown)
         self._previous_hook = sys.excepthook
@@ -137,17 +134,6 @@ class WindowApp:
             from desktop_rag.settings_pages import SettingsPages
 
             SettingsPages(self.services, self.bridge, self.theme, self.window).add()
-
-    def _on_merged(self, merged: BackupMerged) -> None:
-        """On the thread that imports."""
-        if merged.settings:
-            self.services.library.apply(merged.settings)
-            self.services.chat.apply(merged.settings)
-
-    def _show_merged(self, merged: BackupMerged) -> None:
-        self.window.refresh_chats()
-        if merged.settings:
-            self.window.show_settings(merged.settings)
 
     def open(self, *, is_shown: bool = True, requests: Sequence[object] = ()) -> None:
         """Show the window or stay in the background, handle the requests, start the services."""
@@ -223,7 +209,7 @@ class WindowApp:
         services.chat.warm_up()
         self._garbage.keep()
         services.run()
-        services.snapshots.start(self.bridge.post)
+        services.begin_keeping(self.bridge.post)
         services.idle_memory.start()
         # So that the first look at each page is quick.
         import_pages()

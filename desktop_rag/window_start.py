@@ -21,7 +21,7 @@ from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.desktop.launching import APP_NAME
 from desktop_rag.desktop.requests import DesktopRequest, QuickAskRequested
-from desktop_rag.diagnosis.finding import RepairRequest
+from desktop_rag.registry import hooks
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.window_language import ENGLISH, translate_qt
 from desktop_rag.ui.foundation.wording import show_fatal
@@ -163,7 +163,7 @@ class WindowStart(QObject):
         name_app(self._app_icon)
         self._icon.show()
         if self._is_shown:
-            self._window.show_soon(is_repairing=RepairRequest(self._home).is_made)
+            self._window.show_soon(is_repairing=self._home.repair_request.exists())
         self._bridge.run(self, self._open, self._on_opened, self._on_failed)
 
     @property
@@ -207,13 +207,12 @@ class WindowStart(QObject):
         with _uncollected():
             from desktop_rag.app import build_services
             from desktop_rag.ui.window.window_pages import import_chat_page
-            from desktop_rag.upkeep import repair_if_requested
             from desktop_rag.window_app import WindowApp
 
             if self._is_shown:
                 import_chat_page()
         try:
-            notices = repair_if_requested(self._home)
+            notices = [n for repair in hooks("repair").values() for n in repair(self._home)]
             self._services = build_services(self._home)
             return _Opened(self._services, notices, self._load_verbs(), WindowApp)
         except AppError:

@@ -5,7 +5,7 @@ Run it after a change of these files: `python packaging/model_manifest.py`; buil
 
 from pathlib import Path
 
-from desktop_rag.diagnosis.diagnosis import MANIFEST, sha256_of
+from desktop_rag.features.diagnosis.diagnosis import MANIFEST, sha256_of
 
 MODELS = Path(__file__).parent.parent / "resources" / "models"
 

@@ -172,7 +172,7 @@ def open_services() -> "Generator[Services]":
     services = build_services(home)
     for notice in services.notices:
         say(f"{notice.title} {notice.hint}")
-    services.snapshots.start(lambda notice: say(f"{notice.title} {notice.hint}"))
+    services.begin_keeping(lambda notice: say(f"{notice.title} {notice.hint}"))
     try:
         yield services
     finally:

@@ -30,7 +30,6 @@ _CORE = Verbs(
         "status": (
             "cli.question_verbs:add_status", "Show the folders and the state of their files.",
         ),
-        "doctor": ("cli.doctor:add_doctor", "Check everything the app depends on; reads only."),
         "quick-ask": (
             "cli.desktop_verbs:add_quick_ask", "Show the quick ask over everything else.",
         ),
@@ -47,13 +46,14 @@ _CORE = Verbs(
             " encrypted."),
         ),
         "privacy": (
-            "cli.doctor:add_privacy", "List every connection the app can make, and its state.",
+            "cli.activity_verbs:add_privacy",
+            "List every connection the app can make, and its state.",
         ),
         "demo": ("cli.demo:add_demo_verb", "Index the demo library and answer a first question."),
         "events": (
-            "cli.backup_verbs:add_events", "List what the app did, and the feedback given.",
+            "cli.activity_verbs:add_events", "List what the app did, and the feedback given.",
         ),
-        "memory": ("cli.backup_verbs:add_memory", "Write chats into files."),
+        "memory": ("cli.activity_verbs:add_memory", "Write chats into files."),
         "collection": (
             "cli.index_verb:add_collections", "List collections and choose their models.",
         ),
@@ -65,9 +65,6 @@ _CORE = Verbs(
             "Add, list, test, use and remove endpoints of models.",
         ),
         "settings": ("cli.settings_verbs:add_settings", "List and change the settings."),
-        "backup": (
-            "cli.backup_verbs:add_backups", "Back up and move chats, settings and folders.",
-        ),
     },
 )  # fmt: skip
 

@@ -4,6 +4,7 @@ A codec of our own and neither pydantic nor msgspec: the window starts with it, 
 nothing to import, and a wrong value is told by its place, as foreign backups need.
 """
 
+import json
 import math
 import re
 import types
@@ -18,6 +19,7 @@ from typing import (
     Any,
     ClassVar,
     Literal,
+    NoReturn,
     Self,
     TypeVar,
     Union,
@@ -41,6 +43,18 @@ _LATEST_S = 1e11  # in the year 5138: a clock may have been wrong
 
 class WrongValueError(ValueError):
     """A value that a record can't hold; its text is the place of the value."""
+
+
+def strict_json(content: str | bytes, *, takes_nan: bool = False) -> Any:  # noqa: ANN401
+    """The JSON value; ValueError for anything else, for NaN, and for what is nested too deeply."""
+    try:
+        return json.loads(content, parse_constant=None if takes_nan else _refuse)
+    except RecursionError as exc:
+        raise ValueError("nested too deeply") from exc
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,6 @@ from desktop_rag.ingest.library_documents import LibraryDocuments, LibraryIndexi
 from desktop_rag.ingest.library_sources import LibrarySent, LibrarySources
 from desktop_rag.ingest.parsing.page_renderer import PageRenderer
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
-from desktop_rag.ingest.parsing.sandbox.sandbox_report import SandboxReport, report_on
 from desktop_rag.ingest.pipeline import Findable, LibraryStores, Pipeline
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.sources.catalogue import Catalogue, SourceWatch
@@ -594,13 +593,6 @@ class Library:
         self.indexing.set_pauses_on_battery(settings.index.pauses_on_battery)
         self._pipeline.apply(settings.index)
 
-    def sandbox_report(self) -> SandboxReport:
-        """What the system keeps parser processes from, asked of one that is started for it.
-
-        AppError when it does not start.
-        """
-        return sandbox_report(self._make_parser)
-
     @property
     def is_on_server(self) -> bool:
         """True when a database server keeps the library. Cheap."""
@@ -635,9 +627,3 @@ class Library:
         self.changes.publish(
             Notice(error.title, f"{error.hint} Indexing is paused until you resume it.")
         )
-
-
-def sandbox_report(make_parser: Callable[[], ParserProcess]) -> SandboxReport:
-    """The report of `Library.sandbox_report`, without a library."""
-    with closing(make_parser()) as parser:
-        return report_on(parser.guards())

@@ -10214,6 +10214,14 @@ Was kostet der Eintritt?</translation>
         <translation>Er enthält nur Nullen oder keine Zahlen. Sehen Sie ins Protokoll des Servers, oder wählen Sie ein anderes Modell für die Bedeutung.</translation>
     </message>
     <message>
+        <source>It could read other files of yours.</source>
+        <translation>Er könnte andere Ihrer Dateien lesen.</translation>
+    </message>
+    <message>
+        <source>It could read other files of yours: for that, Linux 5.13 or newer with Landlock is needed, and libraries that are files and not links.</source>
+        <translation>Er könnte andere Ihrer Dateien lesen: Um das zu verhindern, braucht es Linux 5.13 oder neuer mit Landlock sowie Bibliotheken, die Dateien und keine Verknüpfungen sind.</translation>
+    </message>
+    <message>
         <source>It declares XML entities.</source>
         <translation>Sie vereinbart XML-Entitäten.</translation>
     </message>
@@ -10876,6 +10884,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Only PDF files can be shown by the page</source>
         <translation>Nur PDF-Dateien können seitenweise angezeigt werden</translation>
+    </message>
+    <message>
+        <source>Only Python itself keeps it from the network and from other programs; a fault in native code could get past that. Be careful with files from strangers.</source>
+        <translation>Nur Python selbst hält ihn vom Netz und von anderen Programmen fern; ein Fehler in nativem Code könnte das umgehen. Seien Sie vorsichtig mit Dateien von Fremden.</translation>
     </message>
     <message>
         <source>Only a few letters came in minutes, so it was stopped. Press Retry, or see its log.</source>
@@ -12046,6 +12058,22 @@ Was kostet der Eintritt?</translation>
         <translation>Die Seite wurde unterwegs abgeschnitten.</translation>
     </message>
     <message>
+        <source>The parser process has no network, starts no program and opens no other file.</source>
+        <translation>Der Leseprozess hat kein Netz, startet kein Programm und öffnet keine andere Datei.</translation>
+    </message>
+    <message>
+        <source>The parser process has no network, starts no program and writes no file.</source>
+        <translation>Der Leseprozess hat kein Netz, startet kein Programm und schreibt keine Datei.</translation>
+    </message>
+    <message>
+        <source>The parser process opens no other file, but could reach the network.</source>
+        <translation>Der Leseprozess öffnet keine andere Datei, könnte aber das Netz erreichen.</translation>
+    </message>
+    <message>
+        <source>The parser process starts no program.</source>
+        <translation>Der Leseprozess startet kein Programm.</translation>
+    </message>
+    <message>
         <source>The part of the app that runs models is not installed.</source>
         <translation>Der Teil der App, der Modelle ausführt, ist nicht installiert.</translation>
     </message>
@@ -12252,6 +12280,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The statements that take longest on average: {listed}.</source>
         <translation>Die Anweisungen, die im Mittel am längsten dauern: {listed}.</translation>
+    </message>
+    <message>
+        <source>The system ({platform}) does not confine the parser process.</source>
+        <translation>Das System ({platform}) schränkt den Leseprozess nicht ein.</translation>
     </message>
     <message>
         <source>The system cannot watch any more folders for changes.</source>
@@ -12594,6 +12626,10 @@ Was kostet der Eintritt?</translation>
         <translation>Das ist die Adresse der eigenen API von Google.</translation>
     </message>
     <message>
+        <source>This kernel accepts no seccomp filter.</source>
+        <translation>Dieser Kernel nimmt keinen seccomp-Filter an.</translation>
+    </message>
+    <message>
         <source>This keyboard has no such key.</source>
         <translation>Diese Tastatur hat keine solche Taste.</translation>
     </message>
@@ -12788,6 +12824,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Whoever runs the server restores it from a backup of the server.</source>
         <translation>Der Betreiber des Servers stellt sie aus einer Sicherung des Servers wieder her.</translation>
+    </message>
+    <message>
+        <source>Windows does not keep it from the network or from other files of yours.</source>
+        <translation>Windows hält ihn weder vom Netz noch von anderen Ihrer Dateien fern.</translation>
     </message>
     <message>
         <source>Windows keeps the files of a user from other users by itself.</source>

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from desktop_rag.app import build_services, opened_backups
+from desktop_rag.app import build_services
 from desktop_rag.core.paths import Home
-from desktop_rag.upkeep import repair_home
 from tests.asking import ask
 
 _IDLE_S = 120.0
@@ -47,17 +46,23 @@ def chat(home: Home, _file: Path) -> None:
 
 def bring_in(home: Home, file: Path) -> None:
     """Import a backup with its index."""
+    from desktop_rag.features.backup.services import opened_backups
+
     with opened_backups(home) as (backups, _):
         backups.import_file(file, takes_index=True)
 
 
 def repair(home: Home, _file: Path) -> None:
     """Repair the library."""
+    from desktop_rag.features.diagnosis.repair import repair_home
+
     repair_home(home)
 
 
 def snapshot(home: Home, _file: Path) -> None:
     """Make the snapshot of the day."""
+    from desktop_rag.features.backup.services import opened_backups
+
     with opened_backups(home) as (_, snapshots):
         snapshots.make()
 

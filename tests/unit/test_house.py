@@ -207,7 +207,10 @@ def test_only_the_composition_root_uses_the_engine_of_the_services() -> None:
     # The other one reads the setting of that name.
     assert users == {
         "desktop_rag/app.py",
-        "desktop_rag/upkeep.py",
+        "desktop_rag/features/backup/cli/copy_verb.py",
+        "desktop_rag/features/backup/services.py",
+        "desktop_rag/features/diagnosis/repair.py",
+        "desktop_rag/features/diagnosis/finding.py",
         "desktop_rag/store/opening.py",
         "desktop_rag/features/evaluation/services.py",
         "desktop_rag/features/schedules/services.py",

@@ -24,7 +24,9 @@ PACKAGE = ROOT / "desktop_rag"
 LIST = ROOT / "resources" / "words" / "told.json"
 # No window shows what these say: they serve the command line, programs, chat rooms and models.
 _NOT_SHOWN = (
-    "cli/", "features/evaluation/cli/", "features/evaluation/measures/", "features/matrix/",
+    "cli/", "features/backup/cli/", "features/backup/library_copy.py", "features/diagnosis/cli/",
+    "features/evaluation/cli/",
+    "features/evaluation/measures/", "features/matrix/",
     "features/rails/actions/", "features/rails/cli/", "features/rails/configuration/",
     "features/rails/intent/", "features/rails/language/", "features/rails/prompts/",
     "features/rails/rail_engine.py", "features/rails/rail_events.py", "features/rails/runtime/",
@@ -32,7 +34,7 @@ _NOT_SHOWN = (
     "features/server/access/user_tokens.py", "features/server/admin/", "features/server/cli/",
     "features/server/filters/", "features/server/guards/", "features/server/library_calls.py",
     "features/server/mcp_server/", "features/server/openai_api/", "features/server/rest/",
-    "features/server/widget/", "features/shared_library/cli/", "features/shared_library/copy/",
+    "features/server/widget/",
     "store/duckdb/tables/", "kept_endpoints.py", "scratch_library.py",
 )  # fmt: skip
 # Raised between parts of the app: logged, or turned into other words.
@@ -89,7 +91,7 @@ _SOURCES = {
 }
 # Single words are names of fields more often than texts, except in these.
 _WITH_WORDS = (
-    "core/claims.py", "diagnosis/", "ingest/read/formats.py", "ingest/scanning/",
+    "core/claims.py", "features/diagnosis/", "ingest/read/formats.py", "ingest/scanning/",
     "ingest/read/foundation/format_table.py", "models/endpoints/client/rate_limits.py",
 )  # fmt: skip
 _OF_THE_SYSTEM = (

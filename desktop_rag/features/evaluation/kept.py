@@ -6,48 +6,45 @@ Of a set that both sides have, the one changed last wins. Everything else is kep
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
-from desktop_rag.backup.value_rules import (
-    LONGEST_NAME,
-    LONGEST_TITLE,
+from desktop_rag.core.records import (
+    LONGEST_LABEL,
     MOST_NUMBER,
+    Id,
+    IdOrNone,
+    Matching,
+    Moment,
+    Within,
     WrongValueError,
-    any_json,
-    identifier,
-    identifier_or_none,
-    json_of,
-    moment,
-    number,
-    record,
-    strict_json,
-    text,
-    whole,
+    checked,
+    encoded,
 )
-from desktop_rag.core.records import Matching, checked, encoded
 from desktop_rag.features.evaluation.experiments.experiment_store import COMPARISON, KINDS
 from desktop_rag.features.evaluation.values.measurement import Measurement, of_comparison, runs_of
-from desktop_rag.store.contract.precious import BackupRules, Check, Entry, Incoming, Present
+from desktop_rag.store.contract.precious import BackupRules, Entry, Incoming, Json, Present
 
-_COLUMNS: Mapping[str, Mapping[str, Check]] = {
+_Number = Annotated[int, Within(0, MOST_NUMBER)]
+_Label = Annotated[str, Within(0, LONGEST_LABEL)]
+_COLUMNS: Mapping[str, Mapping[str, Any]] = {
     "experiments": {
-        "record_id": identifier,
-        "kind": record(Annotated[str, Matching("|".join((*KINDS, COMPARISON)))]),
-        "owner_id": identifier_or_none,
-        "made_of": json_of(any_json),
-        "number": whole(0, MOST_NUMBER),
+        "record_id": Id,
+        "kind": Annotated[str, Matching("|".join((*KINDS, COMPARISON)))],
+        "owner_id": IdOrNone,
+        "made_of": Json(Any),
+        "number": _Number,
     },
     "evaluations": {
-        "evaluation_id": identifier,
-        "kind": text(LONGEST_NAME),
-        "name": text(LONGEST_TITLE),
-        "created_at": moment,
-        "seconds": number(),
-        "version": text(LONGEST_NAME),
-        "settings": json_of(any_json, takes_nan=True),
-        "results": json_of(any_json, takes_nan=True),
-        "queries": json_of(any_json, takes_nan=True),
-        "number": whole(0, MOST_NUMBER),
+        "evaluation_id": Id,
+        "kind": _Label,
+        "name": Annotated[str, Within(0, 10 * LONGEST_LABEL)],
+        "created_at": Moment,
+        "seconds": Annotated[float, Within(-MOST_NUMBER, MOST_NUMBER)],
+        "version": _Label,
+        "settings": Json(Any, takes_nan=True),
+        "results": Json(Any, takes_nan=True),
+        "queries": Json(Any, takes_nan=True),
+        "number": _Number,
     },
 }
 
@@ -58,7 +55,7 @@ def _check(entry: Entry, place: str) -> None:
     """WrongValueError unless it is a value of its kind, with the ids that its row has."""
     row = entry.row
     try:
-        made_of = strict_json(row["made_of"])
+        made_of = json.loads(row["made_of"])
         if row["kind"] == COMPARISON:
             _check_runs(of_comparison(made_of), place)
             ids = made_of["comparison_id"], ""
@@ -119,7 +116,7 @@ def _numbered(entry: Entry, place: int) -> Entry:
 def _is_newer_set(present: Entry, incoming: Entry) -> bool:
     if (present.row["kind"], incoming.row["kind"]) != ("set", "set"):
         return False
-    times = [strict_json(e.row["made_of"]).get("changed_at", 0.0) for e in (present, incoming)]
+    times = [json.loads(e.row["made_of"]).get("changed_at", 0.0) for e in (present, incoming)]
     return bool(times[1] > times[0])
 
 

@@ -76,7 +76,7 @@ class RailServices(WingServices):
         home = services.home
         self._history = services.chat.history
         self.commands = Commands(home, services.library)
-        services.backups.leave_file(COMMANDS, lambda text: self.commands.take(commands_in(text)))
+        services.file_takers[COMMANDS] = lambda text: self.commands.take(commands_in(text))
         embeddings = rail_embeddings(home.rail_vectors, services.embedders.bundled)
         self.assistants = AssistantRails(*embeddings, home.rails, self.commands)
 

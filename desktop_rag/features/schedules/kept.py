@@ -7,39 +7,30 @@ kept once each, those of a backup below those here.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
-from desktop_rag.backup.value_rules import (
-    MOST_NUMBER,
-    WrongValueError,
-    flag,
-    identifier,
-    json_of,
-    record,
-    strict_json,
-    whole,
-)
 from desktop_rag.core.question_scope import ScopeKind
+from desktop_rag.core.records import MOST_NUMBER, Id, Within, WrongValueError
 from desktop_rag.features.schedules.values.scheduled_question import (
     RUNS_KEPT,
     ScheduledQuestion,
     ScheduledRun,
     ScheduleState,
 )
-from desktop_rag.store.contract.precious import BackupRules, Check, Entry, Incoming, Present
+from desktop_rag.store.contract.precious import BackupRules, Entry, Incoming, Json, Present
 
-_COLUMNS: Mapping[str, Mapping[str, Check]] = {
+_COLUMNS: Mapping[str, Mapping[str, Any]] = {
     "standing_questions": {
-        "question_id": identifier,
-        "made_of": json_of(record(ScheduledQuestion)),
-        "state": json_of(record(ScheduleState)),
-        "is_deleted": flag,
+        "question_id": Id,
+        "made_of": Json(ScheduledQuestion),
+        "state": Json(ScheduleState),
+        "is_deleted": bool,
     },
     "standing_runs": {
-        "run_id": identifier,
-        "question_id": identifier,
-        "made_of": json_of(record(ScheduledRun)),
-        "number": whole(-MOST_NUMBER, MOST_NUMBER),
+        "run_id": Id,
+        "question_id": Id,
+        "made_of": Json(ScheduledRun),
+        "number": Annotated[int, Within(-MOST_NUMBER, MOST_NUMBER)],
     },
 }
 
@@ -102,7 +93,7 @@ def _runs(
 
 
 def _made_of(entry: Entry) -> dict[str, Any]:
-    return strict_json(entry.row["made_of"])
+    return json.loads(entry.row["made_of"])
 
 
 RULES = BackupRules(_COLUMNS, {"standing": _check, "standing_run": _check}, _merged)

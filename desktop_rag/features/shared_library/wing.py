@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from desktop_rag.registry import Verbs
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -12,12 +10,6 @@ if TYPE_CHECKING:
     from desktop_rag.core.store_settings import StoreSettings
     from desktop_rag.store.contract.engine import EngineOpener
     from desktop_rag.window_app import WindowApp
-
-
-def verbs() -> Verbs:
-    """The verb that copies a library."""
-    text = "Copy the library into another engine or home, and compare."
-    return Verbs({"copy": ("cli.copy_verb:add_copy", text)})
 
 
 def engines() -> "Mapping[str, Callable[[StoreSettings], EngineOpener]]":

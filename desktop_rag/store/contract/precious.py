@@ -56,8 +56,14 @@ class Entry:
 # Of each kind, entries by key, and those to add to them.
 Present = Mapping[str, Mapping[str, Entry]]
 Incoming = Mapping[str, Sequence[Entry]]
-# Takes a value and its place; WrongValueError unless the app could have written the value there.
-Check = Callable[[object, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    """The type of a column whose text is a JSON value of this `kind`."""
+
+    kind: Any
+    takes_nan: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +92,13 @@ def _nothing(_here: Present, _new: Incoming, _ids: Mapping[str, str]) -> list[En
 class BackupRules:
     """How backups treat what a feature keeps.
 
-    `columns` has a check for each column of each table, `entries` one for whole entries of a kind.
-    `merged` gives the entries to put into a library; the last of its values has the collections
-    here by the ids of those in the backup. WrongValueError when an entry belongs to nothing.
+    `columns` has the type of each column of each table, `entries` a check for whole entries of a
+    kind and their place: WrongValueError unless the app could have written it. `merged` gives the
+    entries to put into a library; the last of its values has the collections here by the ids of
+    those in the backup. WrongValueError when an entry belongs to nothing.
     """
 
-    columns: Mapping[str, Mapping[str, Check]] = field(
-        default_factory=dict[str, Mapping[str, Check]]
-    )
+    columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     entries: Mapping[str, Callable[[Entry, str], None]] = field(
         default_factory=dict[str, Callable[[Entry, str], None]]
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.app import Services
+from desktop_rag.features.diagnosis.repair import repair_open
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.command_line import run
 from tests.indexed import index_texts
@@ -43,7 +44,7 @@ def test_r13_chunks_without_a_document_are_reported_and_removed(
     database_of(services.engine).write(lambda con: con.execute(delete))
     inspection = services.engine.inspection
     assert inspection.discrepancies(lambda: True) != []
-    assert services.repair_index().removed > 0
+    assert repair_open(services).index.removed > 0
     assert inspection.discrepancies(lambda: True) == []
     assert services.chat.search("lamp", mode="lexical") == []
     # The next scan misses the file and reads it again.

@@ -12,8 +12,8 @@ import pytest
 from desktop_rag.app import Services
 from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.paths import Home
-from desktop_rag.diagnosis.diagnosis import space
-from desktop_rag.diagnosis.finding import State
+from desktop_rag.features.diagnosis.diagnosis import space
+from desktop_rag.features.diagnosis.finding import State
 from desktop_rag.store.duckdb.duckdb_engine import library_file
 from tests.asking import ask
 from tests.faults.storage.small_disk import SmallDisk
@@ -65,7 +65,7 @@ def test_it_starts_answers_and_catches_up(
     told = {"full": "The disk is full.", "read-only": "The library cannot be written."}
     assert told[how] in [notice.title for notice in services.notices]
     services.run()
-    services.snapshots.start(lambda _notice: None)
+    services.begin_keeping(lambda _notice: None)
     answer = ask(services, QUESTION, conversation_id=chat)
     assert "at noon" in answer.text
     assert answer.is_unstored
@@ -105,7 +105,7 @@ def test_a_home_that_goes_away_gets_nothing_and_is_used_again_once_it_is_back(
 ) -> None:
     services = build_services()
     services.run()
-    services.snapshots.start(lambda _notice: None)
+    services.begin_keeping(lambda _notice: None)
     assert services.library.indexing.wait_until_idle(_WAIT_S)
     away = home.root.rename(home.root.with_name("away"))
     answer = ask(services, QUESTION, conversation_id=chat)

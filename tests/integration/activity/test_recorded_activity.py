@@ -240,6 +240,7 @@ def test_it_can_be_switched_off(
     assert not home.activity.exists()
 
 
+@pytest.mark.needs_wings("diagnosis")
 @pytest.mark.everyday
 def test_a_repair_is_recorded(home: Home, build_services: Callable[[], Services]) -> None:
     build_services().close()

@@ -15,7 +15,6 @@ from desktop_rag.cli.running import run_for_another
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.desktop.requests import QuickAskRequested
-from desktop_rag.diagnosis.finding import RepairRequest
 from desktop_rag.window_start import OpeningWindow, WindowStart
 
 _WAIT_MS = 20_000
@@ -99,7 +98,7 @@ def test_it_can_be_ended_before_it_is_open(
 @pytest.mark.slow
 def test_a_repair_is_told_while_it_lasts(home: Home, opened: Callable[..., Opening]) -> None:
     home.create()
-    RepairRequest(home).make(is_wanted=True)
+    home.repair_request.touch()
     opening = opened(is_shown=True)
     opening.until(small_window)
     window = small_window()

@@ -10,13 +10,14 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
-from desktop_rag.backup.manifest import BackupContents
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Interaction, InteractionOutcome, PastAnswer
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import Settings
+from desktop_rag.features.backup.manifest import BackupContents
+from desktop_rag.features.backup.ui.backup_page import ImportDialog
 from desktop_rag.ui.chat.source_reading import ImageView
 from desktop_rag.ui.composer.model_choice import AssistantChoice
 from desktop_rag.ui.foundation.focus_order import stops_of
@@ -24,7 +25,6 @@ from desktop_rag.ui.library.documents_panel import DocumentsTable
 from desktop_rag.ui.passwords.password_actions import PasswordDialog
 from desktop_rag.ui.personal.memory_actions import PastAnswersDialog
 from desktop_rag.ui.search.filter_choices import FilterKind, folder_filter
-from desktop_rag.ui.upkeep.backup_page import ImportDialog
 from desktop_rag.ui.window.window_pages import NavigationRail
 from tests.heard import heard
 from tests.servers.chat_server import ChatServer

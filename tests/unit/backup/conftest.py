@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.backup.backups import Backups
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.features.backup.backups import Backups
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.opening import open_engine
 from tests.unit.backup.filled_library import Place, fill

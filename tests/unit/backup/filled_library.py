@@ -6,7 +6,6 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import Any
 
-from desktop_rag.backup.backups import Backups
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.claims import (
     CheckedClaim,
@@ -46,6 +45,7 @@ from desktop_rag.core.parsed import Anchor, ChunkSettings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
 from desktop_rag.core.settings import RetrievalSettings, Room
+from desktop_rag.features.backup.backups import Backups
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
 from desktop_rag.features.evaluation.values.run import (
     Judgement,

@@ -7,10 +7,10 @@ from unittest.mock import patch
 
 import pytest
 
-from desktop_rag.backup import archive_reader
-from desktop_rag.backup.backups import Backups
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
+from desktop_rag.features.backup import archive_reader
+from desktop_rag.features.backup.backups import Backups
 from desktop_rag.store.contract import precious
 from desktop_rag.store.opening import open_engine
 from tests.unit.backup.conftest import OpenPlace

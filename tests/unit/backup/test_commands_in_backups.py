@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from desktop_rag.backup.snapshots import Snapshots
 from desktop_rag.core.errors import AppError
+from desktop_rag.features.backup.services import made_of
+from desktop_rag.features.backup.snapshots import Snapshots
 from desktop_rag.features.rails.commands.command import Command, CommandState
 from desktop_rag.features.rails.commands.commands import CommandBook
 from desktop_rag.features.rails.commands.commands_done import COMMANDS, commands_in
@@ -54,8 +55,9 @@ def test_what_is_here_stays_and_twice_is_once(full: Place, tmp_path: Path) -> No
 def test_a_book_that_is_open_takes_them(full: Place, empty: Place, tmp_path: Path) -> None:
     full.backups.export(tmp_path / "x")
     book = CommandBook(empty.home.commands, lambda: 9.0)
-    empty.backups.leave_file(COMMANDS, lambda text: book.take(commands_in(text)))
-    assert empty.backups.import_file(tmp_path / "x").added["command"] == 2
+    takers = {COMMANDS: lambda text: book.take(commands_in(text))}
+    backups, _ = made_of(empty.home, empty.engine, takers=takers)
+    assert backups.import_file(tmp_path / "x").added["command"] == 2
     assert [command.command_id for command in book.all()] == ["c2", "c1"]
     assert history(empty) == book.all()
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.backup.archive_reader import column_rules
 from desktop_rag.core.files.settings_file import load_settings
+from desktop_rag.features.backup.archive_reader import column_rules
 from desktop_rag.store.contract.precious import kinds
 from tests.unit.backup.filled_library import Place, entries, fill, shown, tag, texts
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.backup.manifest import Snapshot
-from desktop_rag.backup.snapshots import KEPT, Snapshots, snapshots_in
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
+from desktop_rag.features.backup.manifest import Snapshot
+from desktop_rag.features.backup.snapshots import KEPT, Snapshots, snapshots_in
 from desktop_rag.store.opening import open_engine
 from tests.unit.backup.conftest import OpenHome, OpenPlace
 from tests.unit.backup.filled_library import Place, shown, texts
@@ -247,7 +247,7 @@ def test_the_journal_comes_before_a_snapshot(
 _WRITE = """
 import sys
 from pathlib import Path
-from desktop_rag.backup.backups import Backups
+from desktop_rag.features.backup.backups import Backups
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.store.opening import open_engine

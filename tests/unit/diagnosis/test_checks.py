@@ -14,10 +14,10 @@ from threading import Event
 import pytest
 from keyring.backends.null import Keyring as NullKeyring
 
-from desktop_rag import app, upkeep
+from desktop_rag import app
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import EndpointSettings, Settings
-from desktop_rag.diagnosis.diagnosis import (
+from desktop_rag.features.diagnosis.diagnosis import (
     check_bundled,
     check_endpoint,
     check_folders,
@@ -31,7 +31,7 @@ from desktop_rag.diagnosis.diagnosis import (
     watching,
     within,
 )
-from desktop_rag.diagnosis.finding import Finding, State, Subject
+from desktop_rag.features.diagnosis.finding import Finding, State, Subject, closed_home
 from desktop_rag.models.embedding.joined_embedding import BUNDLED, NAMES
 from desktop_rag.models.system_keyring import KeyStore
 from tests.keyrings import MemoryKeyring
@@ -46,7 +46,7 @@ needs_root = pytest.mark.skipif(not is_root, reason="only root can become anothe
 def subject(home: Home) -> Iterator[Subject]:
     """A home with an empty library."""
     app.build_services(home).close()
-    with upkeep.closed_home(home) as found:
+    with closed_home(home) as found:
         yield found
 
 
@@ -70,8 +70,8 @@ def test_the_list_of_model_files_is_that_of_the_committed_files() -> None:
 def test_a_cut_a_changed_and_a_missing_model_file_are_named(
     subject: Subject, tmp_path: Path
 ) -> None:
-    models = shutil.copytree(subject.outside.models, tmp_path / "models")
-    copied = replace(subject, outside=replace(subject.outside, models=models))
+    models = shutil.copytree(subject.models, tmp_path / "models")
+    copied = replace(subject, models=models)
     assert only(check_bundled(copied, Event())).state is State.OK
     folder = models / NAMES[BUNDLED]
     with (folder / "model.onnx").open("r+b") as file:
@@ -95,7 +95,7 @@ def with_sources(home: Home, *folders: Path) -> Iterator[Subject]:
     for folder in folders:
         services.library.sources.add(folder)
     services.close()
-    with upkeep.closed_home(home) as subject:
+    with closed_home(home) as subject:
         yield subject
 
 
@@ -161,7 +161,7 @@ def test_watching_without_a_free_watcher_is_found(subject: Subject) -> None:
     assert only(check_watching(subject, Event())).state is State.OK
     code = (
         "import resource, sys\n"
-        "from desktop_rag.diagnosis.diagnosis import _can_watch\n"
+        "from desktop_rag.features.diagnosis.diagnosis import _can_watch\n"
         "assert _can_watch()\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))\n"
         "print(_can_watch())\n"
@@ -249,8 +249,7 @@ def test_only_an_endpoint_that_is_set_is_asked(subject: Subject) -> None:
 def test_a_missing_keyring_matters_to_a_distant_endpoint_only(subject: Subject) -> None:
     def keyring(store: KeyStore, base_url: str) -> Finding:
         settings = Settings(endpoint=EndpointSettings(base_url, "m"))
-        outside = replace(subject.outside, keyring=store.keyring_name)
-        return only(check_keyring(replace(subject, settings=settings, outside=outside), Event()))
+        return only(check_keyring(replace(subject, settings=settings, keys=store), Event()))
 
     ring = MemoryKeyring()
     assert "MemoryKeyring" in keyring(KeyStore(lambda: ring), "https://far.example/v1").title

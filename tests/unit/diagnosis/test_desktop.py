@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from desktop_rag.diagnosis import diagnosis
-from desktop_rag.diagnosis.finding import Finding, State
+from desktop_rag.features.diagnosis import diagnosis
+from desktop_rag.features.diagnosis.finding import Finding, State
 from tests.displays import x_server
 
 if TYPE_CHECKING:
-    from desktop_rag.diagnosis.finding import Subject
+    from desktop_rag.features.diagnosis.finding import Subject
 
 if sys.platform != "linux" or not shutil.which("dbus-daemon"):
     pytest.skip("dbus-daemon is not installed", allow_module_level=True)

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from desktop_rag import app, upkeep
+from desktop_rag import app
 from desktop_rag.cli.terminal import add_json, path_given, positive, print_document, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.settings_file import load_settings
@@ -25,6 +25,7 @@ from desktop_rag.features.evaluation.values.measurement import Measurement, app_
 from desktop_rag.features.rails.cli.opened_world import bundled_embeddings, completion
 from desktop_rag.models.endpoint_address import normalise_base_url
 from desktop_rag.scratch_library import scratch_library
+from desktop_rag.store.opening import library_bytes
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -83,7 +84,7 @@ def in_scratch_home(settings: Settings, measure: Callable[[app.Services], T]) ->
             say(f"{notice.title} {notice.hint}")
         result = measure(services)
         services.close()
-        return result, upkeep.library_size(services.home)
+        return result, library_bytes(services.home, services.settings)
 
 
 def _measure(

@@ -9,11 +9,10 @@ import logging
 from dataclasses import fields
 from typing import Any
 
-from desktop_rag.backup.value_rules import strict_json
 from desktop_rag.core.errors import IMPORT_AGAIN, os_error_as
 from desktop_rag.core.files.own_files import read_object, write_atomically
 from desktop_rag.core.paths import Home
-from desktop_rag.core.records import WrongValueError, checked
+from desktop_rag.core.records import WrongValueError, checked, strict_json
 from desktop_rag.features.rails.commands.command import (
     MOST_KEPT,
     Command,

@@ -7,13 +7,13 @@ from uuid import uuid4
 
 import pytest
 
-from desktop_rag import app, upkeep
+from desktop_rag import app
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.core.store_settings import StoreSettings
-from desktop_rag.diagnosis.diagnosis import check_database, check_library
-from desktop_rag.diagnosis.finding import State
+from desktop_rag.features.diagnosis.finding import State, subject_of
+from desktop_rag.features.diagnosis.library_checks import check_database, check_library
 from tests.engines import UNTESTED
 from tests.indexed import index_texts
 from tests.integration.serving.admin.admin_browser import AdminBrowser
@@ -72,14 +72,14 @@ def test_a_library_in_a_file_has_no_such_page(serve: Serve) -> None:
         browser.log_in()
         assert 'href="/admin/database"' not in browser.get("/admin").text
         assert browser.get("/admin/database").status_code == 404
-    subject = upkeep.subject_of(server.services)
+    subject = subject_of(server.services)
     assert not list(check_database(subject, Event()))
     assert [f.check for f in check_library(subject, Event())][-1] == "journal"
 
 
 @needs_server
 def test_the_doctor_says_the_same(indexed: app.Services) -> None:
-    subject = upkeep.subject_of(indexed)
+    subject = subject_of(indexed)
     found = {each.check: each for each in check_database(subject, Event())}
     assert found["database"].title.startswith("PostgreSQL ")
     assert "passages" in found["database"].title

@@ -8,10 +8,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from desktop_rag.backup.backups import Backups
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
+from desktop_rag.features.backup.backups import Backups
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
 from desktop_rag.features.schedules.schedule_store import ScheduleStore
 from desktop_rag.store.contract.engine import Engine
