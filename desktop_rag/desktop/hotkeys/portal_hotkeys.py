@@ -9,21 +9,10 @@ import contextlib
 import logging
 import os
 import queue
-import threading
 from collections.abc import Mapping
 from typing import Any, cast
 
-from jeepney import (
-    AuthenticationError,
-    DBusAddress,
-    DBusErrorResponse,
-    MatchRule,
-    Message,
-    MessageType,
-    message_bus,
-    new_method_call,
-)
-from jeepney.io.threading import DBusRouter, RouterClosed, open_dbus_connection
+from jeepney import DBusErrorResponse, MatchRule
 
 from desktop_rag.desktop.hotkeys.hotkey import (
     DESCRIPTIONS,
@@ -35,22 +24,20 @@ from desktop_rag.desktop.hotkeys.hotkey import (
     OnPressed,
 )
 from desktop_rag.desktop.launching import APP_ID
+from desktop_rag.desktop.session_bus import FAULTS, REPLY_S, SessionBus
 
 log = logging.getLogger(__name__)
 
 _BUS = "org.freedesktop.portal.Desktop"
 _PATH = "/org/freedesktop/portal/desktop"
-_SHORTCUTS = DBusAddress(_PATH, _BUS, "org.freedesktop.portal.GlobalShortcuts")
-_REGISTRY = DBusAddress(_PATH, _BUS, "org.freedesktop.host.portal.Registry")
+_SHORTCUTS = (_PATH, _BUS, "org.freedesktop.portal.GlobalShortcuts")
+_REGISTRY = (_PATH, _BUS, "org.freedesktop.host.portal.Registry")
 _REQUEST = "org.freedesktop.portal.Request"
-_REPLY_S = 5.0
 # The person reads a question of the desktop meanwhile.
 _DIALOG_S = 120.0
 _REFUSED = {1: "It was refused in the desktop's question.", 2: "The desktop ended the request."}
 _TRIGGERS = {"Ctrl": "CTRL", "Alt": "ALT", "Shift": "SHIFT", "Meta": "LOGO"}
 _KEYS = {"Space": "space", "PgUp": "Page_Up", "PgDown": "Page_Down"}
-_FAULTS = (OSError, ValueError, KeyError, DBusErrorResponse, RouterClosed, TimeoutError,
-           AuthenticationError)  # fmt: skip
 Options = dict[str, tuple[str, object]]
 
 
@@ -65,23 +52,17 @@ class PortalHotkeys:
         """OSError without a session bus or without this portal."""
         self._on_pressed = on_pressed
         self._counter = 0
-        try:
-            self._connection = open_dbus_connection()
-        except _FAULTS as exc:
-            raise OSError("there is no session bus") from exc
-        self._router = DBusRouter(self._connection)
         self._session = ""
-        self._activated: queue.Queue[Message | None] = queue.Queue()
-        rule = MatchRule(type="signal", interface=_SHORTCUTS.interface, member="Activated")
-        self._filter = self._router.filter(rule, queue=self._activated)
-        self._thread = threading.Thread(target=self._read, name="hotkeys", daemon=True)
         try:
-            self._call(message_bus.AddMatch(rule))
+            self._bus = SessionBus()
+        except FAULTS as exc:
+            raise OSError("there is no session bus") from exc
+        try:
+            self._bus.hear(_SHORTCUTS[2], "Activated", self._on_activated, "hotkeys")
             self._register()
-        except _FAULTS as exc:
-            self._end_connection()
+        except FAULTS as exc:
+            self._bus.close()
             raise OSError("the session bus refused the app") from exc
-        self._thread.start()
 
     def bind(self, hotkeys: Hotkeys) -> dict[Action, Bound]:
         """Bind these in a session of their own; waits while the desktop asks the person."""
@@ -93,7 +74,7 @@ class PortalHotkeys:
                 known = self._bound({action: hotkeys[action] for action in hotkeys})
         except PortalRefusedError as refused:
             return dict.fromkeys(hotkeys, Bound(Binding.FAILED, str(refused)))
-        except _FAULTS as exc:
+        except FAULTS as exc:
             log.info("the portal failed: %r", exc)
             words = "This desktop's portal for hotkeys did not answer as it should."
             return dict.fromkeys(hotkeys, Bound(Binding.FAILED, words))
@@ -101,20 +82,17 @@ class PortalHotkeys:
 
     def close(self) -> None:
         """Release all keys. Idempotent."""
-        if not self._thread.is_alive():
-            return
-        with contextlib.suppress(*_FAULTS):
-            self._end_session()
-        self._activated.put(None)
-        self._thread.join()
-        self._end_connection()
+        if self._bus.is_open:
+            with contextlib.suppress(*FAULTS):
+                self._end_session()
+            self._bus.close()
 
     # --- the sequence ------------------------------------------------------------------------
 
     def _register(self) -> None:
         """Tell the portal the app's id; older portals take it from the desktop file."""
         try:
-            self._call(new_method_call(_REGISTRY, "Register", "sa{sv}", (APP_ID, {})))
+            self._bus.call(_REGISTRY, "Register", "sa{sv}", (APP_ID, {}))
         except DBusErrorResponse as exc:
             log.info("the portal keeps no registry: %s", exc.name)
 
@@ -123,18 +101,17 @@ class PortalHotkeys:
             self._end_session()
         token = self._token()
         results = self._request(
-            "CreateSession", "a{sv}", (), {"session_handle_token": ("s", token)}, _REPLY_S
+            "CreateSession", "a{sv}", (), {"session_handle_token": ("s", token)}, REPLY_S
         )
         self._session = str(results["session_handle"])
 
     def _end_session(self) -> None:
         session, self._session = self._session, ""
         if session:
-            address = DBusAddress(session, _BUS, "org.freedesktop.portal.Session")
-            self._call(new_method_call(address, "Close"))
+            self._bus.call((session, _BUS, "org.freedesktop.portal.Session"), "Close")
 
     def _listed(self) -> dict[str, str]:
-        results = self._request("ListShortcuts", "oa{sv}", (self._session,), {}, _REPLY_S)
+        results = self._request("ListShortcuts", "oa{sv}", (self._session,), {}, REPLY_S)
         return _triggers(results)
 
     def _bound(self, hotkeys: Mapping[Action, Hotkey]) -> dict[str, str]:
@@ -154,32 +131,20 @@ class PortalHotkeys:
     ) -> dict[str, Any]:  # fmt: skip
         """Call a method that answers by a signal; its results, or PortalRefusedError."""
         token = self._token()
-        sender = str(self._connection.unique_name).lstrip(":").replace(".", "_")
+        sender = self._bus.own_name.lstrip(":").replace(".", "_")
         path = f"{_PATH}/request/{sender}/{token}"
         rule = MatchRule(type="signal", interface=_REQUEST, member="Response", path=path)
-        # Listened for before the call: the answer may come first.
-        self._call(message_bus.AddMatch(rule))
+        given = (*arguments, {**options, "handle_token": ("s", token)})
         try:
-            with self._router.filter(rule) as answers:
-                options = {**options, "handle_token": ("s", token)}
-                self._call(new_method_call(_SHORTCUTS, method, signature, (*arguments, options)))
-                answer = answers.get(timeout=limit_s)
+            answer = self._bus.ask(_SHORTCUTS, method, signature, given, rule, limit_s)
         except queue.Empty:
             raise PortalRefusedError("The desktop did not answer in time.") from None
         except DBusErrorResponse as exc:
             raise PortalRefusedError(_said(exc)) from exc
-        finally:
-            self._call(message_bus.RemoveMatch(rule))
-        code, results = cast("tuple[int, dict[str, tuple[str, Any]]]", answer.body)
+        code, results = cast("tuple[int, dict[str, tuple[str, Any]]]", answer)
         if code:
             raise PortalRefusedError(_REFUSED.get(code, "The desktop refused it."))
         return {key: value for key, (_signature, value) in results.items()}
-
-    def _call(self, message: Message) -> Message:
-        reply = self._router.send_and_get_reply(message, timeout=_REPLY_S)
-        if reply.header.message_type is MessageType.error:
-            raise DBusErrorResponse(reply)
-        return reply
 
     def _token(self) -> str:
         self._counter += 1
@@ -187,16 +152,9 @@ class PortalHotkeys:
 
     # --- keys --------------------------------------------------------------------------------
 
-    def _read(self) -> None:
-        while message := self._activated.get():
-            session, shortcut = message.body[0], message.body[1]
-            if session == self._session and shortcut in list(Action):
-                self._on_pressed(Action(shortcut))
-
-    def _end_connection(self) -> None:
-        self._filter.close()
-        self._router.close()
-        self._connection.close()
+    def _on_activated(self, session: str, shortcut: str, *_more: object) -> None:
+        if session == self._session and shortcut in list(Action):
+            self._on_pressed(Action(shortcut))
 
 
 def _trigger(hotkey: Hotkey) -> str:

@@ -32,9 +32,16 @@ from desktop_rag.core.errors import AppError, os_error_as
 from desktop_rag.core.parsed import Anchor, ChunkSettings
 from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.core.records import (
+    FILLED,
+    LONGEST_LABEL,
     LONGEST_PATH,
     MOST_NUMBER,
     Address,
+    Count,
+    Id,
+    IdOrNone,
+    Moment,
+    Offset,
     Within,
     WrongValueError,
     strict_json,
@@ -48,24 +55,16 @@ from desktop_rag.features.backup.manifest import (
     manifest_from,
 )
 from desktop_rag.features.backup.value_rules import (
-    LONGEST_NAME,
-    MOST_WHOLE,
+    LONGEST_TEXT,
     Base64,
     Check,
     coherent,
     column,
     fields,
-    flag,
-    identifier,
-    identifier_or_none,
-    json_of,
-    moment,
-    number,
     record,
     text,
-    whole,
 )
-from desktop_rag.store.contract.precious import Entry, backup_rules, kinds
+from desktop_rag.store.contract.precious import Entry, Json, backup_rules, kinds
 
 log = logging.getLogger(__name__)
 
@@ -99,117 +98,114 @@ def _hosts(value: object, place: str) -> None:
         raise WrongValueError(place)
 
 
-_NAME = text(LONGEST_NAME)
-_ID, _ID_OR_NONE = identifier, identifier_or_none
-_ATTACHMENTS = json_of(record(tuple[Attachment, ...]))
+_Name = Annotated[str, Within(0, LONGEST_LABEL)]
+_Path = Annotated[str, Within(0, LONGEST_PATH)]
+_Text = Annotated[str, Within(0, LONGEST_TEXT)]
+_Number = Annotated[int, Within(0, MOST_NUMBER)]
+_Attachments = Json(tuple[Attachment, ...])
 
-_OF_CORE: Mapping[str, Mapping[str, Check]] = {
+_OF_CORE: Mapping[str, Mapping[str, Any]] = {
     "collections": {
-        "collection_id": _ID,
-        "name": text(LONGEST_NAME, is_needed=True),
-        "created_at": moment,
-        "chunking": json_of(record(ChunkSettings)),
-        "embedder": text(LONGEST_PATH),
+        "collection_id": Id,
+        "name": Annotated[_Name, FILLED],
+        "created_at": Moment,
+        "chunking": Json(ChunkSettings),
+        "embedder": _Path,
         "intranet_hosts": _hosts,
     },
     "sources": {
-        "source_id": _ID,
-        "collection_id": _ID_OR_NONE,
+        "source_id": Id,
+        "collection_id": IdOrNone,
         "path": _path,
-        "added_at": moment,
-        "rules": json_of(record(SourceRules)),
-        "links": json_of(record(WebLinks), may_be_empty=True),
-        "refreshed_at": moment,
-        "program": text(LONGEST_NAME),
-        "is_attached": flag,
-        "base_address": record(Address | Literal[""]),
+        "added_at": Moment,
+        "rules": Json(SourceRules),
+        "links": Json(WebLinks, may_be_empty=True),
+        "refreshed_at": Moment,
+        "program": _Name,
+        "is_attached": bool,
+        "base_address": Address | Literal[""],
     },
-    "file_tags": {"tagging_id": _ID, "path": _path, "tags": _tags},
+    "file_tags": {"tagging_id": Id, "path": _path, "tags": _tags},
     # An assistant of an earlier version counts passages.
     "assistants": {
-        "assistant_id": _ID,
-        "made_of": json_of(record(Assistant, is_open=True)),
-        "is_deleted": flag,
+        "assistant_id": Id,
+        "made_of": Json(Assistant, is_open=True),
+        "is_deleted": bool,
     },
     "conversations": {
-        "conversation_id": _ID,
-        "title": text(),
-        "collection_id": _ID_OR_NONE,
-        "created_at": moment,
-        "updated_at": moment,
-        "is_deleted": flag,
-        "is_pinned": flag,
-        "assistant_id": _ID_OR_NONE,
-        "attachments": _ATTACHMENTS,
-        "kept_by": text(LONGEST_NAME),
-        "change_number": whole(0, MOST_NUMBER),
+        "conversation_id": Id,
+        "title": _Text,
+        "collection_id": IdOrNone,
+        "created_at": Moment,
+        "updated_at": Moment,
+        "is_deleted": bool,
+        "is_pinned": bool,
+        "assistant_id": IdOrNone,
+        "attachments": _Attachments,
+        "kept_by": _Name,
+        "change_number": _Number,
     },
     "messages": {
-        "message_id": _ID,
-        "conversation_id": _ID,
-        "position": whole(),
-        "role": record(Role),
-        "text": text(),
-        "created_at": moment,
-        "state": record(MessageState),
-        "model": _NAME,
-        "is_excerpts": flag,
-        "seconds": number(),
-        "error_title": text(),
-        "error_hint": text(),
-        "thinking": text(),
-        "notes": json_of(record(SearchNotes), may_be_empty=True),
-        "follow_ups": json_of(record(tuple[str, ...])),
-        "claims": json_of(record(tuple[Claim, ...])),
-        "is_own_knowledge": flag,
-        "remembered": json_of(record(tuple[tuple[str, str], ...])),
-        "attachments": _ATTACHMENTS,
-        "copy_of": _ID_OR_NONE,
-        "scope": json_of(record(QuestionScope)),
+        "message_id": Id,
+        "conversation_id": Id,
+        "position": Count,
+        "role": Role,
+        "text": _Text,
+        "created_at": Moment,
+        "state": MessageState,
+        "model": _Name,
+        "is_excerpts": bool,
+        "seconds": Annotated[float, Within(-MOST_NUMBER, MOST_NUMBER)],
+        "error_title": _Text,
+        "error_hint": _Text,
+        "thinking": _Text,
+        "notes": Json(SearchNotes, may_be_empty=True),
+        "follow_ups": Json(tuple[str, ...]),
+        "claims": Json(tuple[Claim, ...]),
+        "is_own_knowledge": bool,
+        "remembered": Json(tuple[tuple[str, str], ...]),
+        "attachments": _Attachments,
+        "copy_of": IdOrNone,
+        "scope": Json(QuestionScope),
     },
     "citations": {
-        "message_id": _ID,
-        "n": whole(),
-        "document_id": text(LONGEST_PATH),
-        "path": text(LONGEST_PATH),
-        "title": text(),
-        "anchor": json_of(record(Anchor)),
-        "text": text(),
-        "score": number(),
-        "quote": text(),
-        "start_offset": whole(-MOST_WHOLE),
-        "end_offset": whole(-MOST_WHOLE),
-        "is_cited": flag,
-        "part": text(),
-        "url": text(),
-        "also_in": json_of(record(tuple[str, ...])),
-        "is_nearest": flag,
-        "query": text(),
+        "message_id": Id,
+        "n": Count,
+        "document_id": _Path,
+        "path": _Path,
+        "title": _Text,
+        "anchor": Json(Anchor),
+        "text": _Text,
+        "score": Annotated[float, Within(-MOST_NUMBER, MOST_NUMBER)],
+        "quote": _Text,
+        "start_offset": Offset,
+        "end_offset": Offset,
+        "is_cited": bool,
+        "part": _Text,
+        "url": _Text,
+        "also_in": Json(tuple[str, ...]),
+        "is_nearest": bool,
+        "query": _Text,
     },
-    "feedback": {
-        "number": whole(0, MOST_NUMBER),
-        "message_id": _ID,
-        "value": record(Feedback),
-        "noted_at": moment,
-    },
+    "feedback": {"number": _Number, "message_id": Id, "value": Feedback, "noted_at": Moment},
     "interactions": {
-        "interaction_id": _ID,
-        "conversation_id": _ID_OR_NONE,
-        "assistant_id": _ID_OR_NONE,
-        "question": text(),
-        "asked": text(),
-        "answer": text(),
-        "outcome": record(InteractionOutcome),
-        "ended_at": moment,
-        "model": _NAME,
-        "has_several_steps": flag,
-        "number": whole(0, MOST_NUMBER),
+        "interaction_id": Id,
+        "conversation_id": IdOrNone,
+        "assistant_id": IdOrNone,
+        "question": _Text,
+        "asked": _Text,
+        "answer": _Text,
+        "outcome": InteractionOutcome,
+        "ended_at": Moment,
+        "model": _Name,
+        "has_several_steps": bool,
+        "number": _Number,
     },
     "attached_images": {
-        "attachment_id": _ID,
-        "mime": record(Literal["image/png", "image/jpeg"]),
-        "data": record(Annotated[Base64, Within(0, _MOST_IMAGE_BYTES)]),
-        "kept_at": moment,
+        "attachment_id": Id,
+        "mime": Literal["image/png", "image/jpeg"],
+        "data": Annotated[Base64, Within(0, _MOST_IMAGE_BYTES)],
+        "kept_at": Moment,
     },
 }
 # Columns that older backups lack; they get their default.
@@ -225,17 +221,16 @@ _LOGS = frozenset({"feedback"})  # several rows each
 @cache
 def column_rules() -> Mapping[str, Mapping[str, Check]]:
     """A check for each column of each table that a backup may hold."""
-    of_features = {
+    return {
         table: {name: column(kind) for name, kind in columns.items()}
-        for rules in backup_rules()
-        for table, columns in rules.columns.items()
+        for tables in (_OF_CORE, *(rules.columns for rules in backup_rules()))
+        for table, columns in tables.items()
     }
-    return {**_OF_CORE, **of_features}
 
 
 def check_entry(entry: Entry, place: str) -> None:
     """WrongValueError with the place of the first value that the app does not write."""
-    _ID(entry.key, f"{place}, its key")
+    record(Id)(entry.key, f"{place}, its key")
     tables = kinds()[entry.kind].tables
     if entry.rows.keys() != tables.keys():
         raise WrongValueError(f"{place}, its kind")

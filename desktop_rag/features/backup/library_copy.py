@@ -18,87 +18,12 @@ from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.errors import AppError, Cancelled, os_error_as
 from desktop_rag.core.paths import Home
 from desktop_rag.core.terms import term_counts
-from desktop_rag.features.backup.merging import Places, merge
+from desktop_rag.features.backup.merging import Merge, Places, merge
 from desktop_rag.features.backup.value_rules import coherent, selected
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.precious import Entry
 from desktop_rag.store.contract.vectors import ROUNDING, ModelRow
-
-_HOSTS = "intranet_hosts"
-
-
-@dataclass(frozen=True, slots=True)
-class CopiedEntries:
-    """The entries to add to the other library, and the ids of what it has already.
-
-    `sources` maps the id of each source whose documents are to be copied to its id there.
-    `left_out` are the paths of sources that overlap with one that is there.
-    """
-
-    put: list[Entry] = field(default_factory=list[Entry])
-    sources: Mapping[str, str] = field(default_factory=dict[str, str])
-    left_out: tuple[str, ...] = ()
-
-
-def chosen_entries(entries: Sequence[Entry], collection_id: str) -> tuple[list[Entry], list[Entry]]:
-    """The entries of a library, or of one collection, to copy, and their images."""
-    chosen = selected(entries, collection_id)
-    images = [e for e in entries if e.kind == "image" and e.key in chosen.image_ids]
-    return coherent(chosen.entries), images
-
-
-def copied_entries(
-    present: Sequence[Entry], incoming: Sequence[Entry], places: Places
-) -> CopiedEntries:
-    """What the copy adds to the entries that are there.
-
-    It merges as a backup does, except that collections keep the hosts they may reach: both
-    libraries belong to the same person.
-    """
-    done = merge(present, incoming, places)
-    hosts = {e.key: e.row[_HOSTS] for e in incoming if e.kind == "collection"}
-    put = [_with_hosts(entry, hosts) for entry in done.put]
-    there = {entry.key: entry for entry in [*present, *put] if entry.kind == "source"}
-    by_place = {_place(entry): key for key, entry in there.items()}
-    moved = _collections_there(present, incoming)
-    sources: dict[str, str] = {}
-    for entry in _of_kind(incoming, "source"):
-        before = str(entry.row["collection_id"])
-        own = moved.get(before, before)
-        known = entry.key if entry.key in there else by_place.get(_place(entry, own))
-        if known:
-            sources[entry.key] = known
-    return CopiedEntries(put, sources, tuple(done.overlapping))
-
-
-def _of_kind(entries: Iterable[Entry], kind: str) -> list[Entry]:
-    return [entry for entry in entries if entry.kind == kind]
-
-
-def _with_hosts(entry: Entry, hosts: Mapping[str, str]) -> Entry:
-    if entry.kind != "collection" or entry.key not in hosts:
-        return entry
-    return replace(entry, rows={"collections": [{**entry.row, _HOSTS: hosts[entry.key]}]})
-
-
-def _collections_there(present: Sequence[Entry], incoming: Sequence[Entry]) -> dict[str, str]:
-    """The id there of each collection that is there under another id, by name."""
-    by_name = {e.row["name"].casefold(): e.key for e in _of_kind(present, "collection")}
-    known = {e.key for e in _of_kind(present, "collection")}
-    return {
-        e.key: by_name[e.row["name"].casefold()]
-        for e in _of_kind(incoming, "collection")
-        if e.key not in known and e.row["name"].casefold() in by_name
-    }
-
-
-def _place(entry: Entry, collection_id: str = "") -> tuple[str, str, str]:
-    """What identifies a source: the collection, and the links or else the path."""
-    row = entry.row
-    where = "links" if row["links"] else "path"
-    return collection_id or str(row["collection_id"]), where, str(row[where])
-
 
 _MOST_DOCUMENTS = 64
 _MOST_CHUNKS = 4_000
@@ -271,7 +196,9 @@ def copy_library(
     cancel = cancel or Event()
     tell("Reading chats and folders…")
     entries, collection_id = _entries_of(here.stores, collection)
-    incoming, images = chosen_entries(entries, collection_id)
+    chosen = selected(entries, collection_id)
+    incoming = coherent(chosen.entries)
+    images = [e for e in entries if e.kind == "image" and e.key in chosen.image_ids]
     done = _put_entries(here, there, incoming, images)
     _copy_files(here.home, there.home, done.sources)
     copier = CopiedDocuments(here.stores, there.stores, cancel)
@@ -282,7 +209,7 @@ def copy_library(
     counts = _compared(copier, places, here.stores, there.stores)
     _check_entries(there.stores, done.put)
     added = Counter(entry.kind for entry in done.put)
-    return Copied(dict(added), *counts, left_out=done.left_out)
+    return Copied(dict(added), *counts, left_out=tuple(done.overlapping))
 
 
 def _entries_of(engine: Engine, collection: str) -> tuple[list[Entry], str]:
@@ -300,15 +227,24 @@ def _entries_of(engine: Engine, collection: str) -> tuple[list[Entry], str]:
 
 def _put_entries(
     here: OpenHome, there: OpenHome, incoming: Sequence[Entry], images: Iterable[Entry]
-) -> CopiedEntries:
-    done = CopiedEntries()
+) -> Merge:
+    """Merge as a backup, but collections keep the hosts they may reach: both are one person's."""
+    done = Merge()
     places = Places(
         str(here.home.root.absolute()), there.home.root.absolute(), there.home.pages.absolute()
     )
+    hosts = {e.key: e.row["intranet_hosts"] for e in incoming if e.kind == "collection"}
+
+    def with_hosts(entry: Entry) -> Entry:
+        if entry.kind != "collection":
+            return entry
+        row = {**entry.row, "intranet_hosts": hosts[entry.key]}
+        return replace(entry, rows={"collections": [row]})
 
     def plan(present: Sequence[Entry]) -> Sequence[Entry]:
         nonlocal done
-        done = copied_entries(present, incoming, places)
+        done = merge(present, incoming, places)
+        done.put = [with_hosts(entry) for entry in done.put]
         return done.put
 
     there.stores.precious.merge(plan, lambda: images)
@@ -334,7 +270,7 @@ def _places(here: Engine, there: Engine, sources: Mapping[str, str]) -> list[Sou
 
 
 def _source_paths(engine: Engine) -> dict[str, Path]:
-    return {e.key: Path(e.row["path"]) for e in _of_kind(_read_entries(engine), "source")}
+    return {e.key: Path(e.row["path"]) for e in _read_entries(engine) if e.kind == "source"}
 
 
 def _read_entries(engine: Engine) -> list[Entry]:

@@ -218,9 +218,13 @@ class Places:
 
 @dataclass(slots=True)
 class Merge:
-    """The outcome of a merge: entries to put, and the sources that were left out, as paths."""
+    """The outcome of a merge: entries to put, and the sources that were left out, as paths.
+
+    `sources` has the id here of each other source, by its id in the backup.
+    """
 
     put: list[Entry] = field(default_factory=list[Entry])
+    sources: dict[str, str] = field(default_factory=dict[str, str])
     overlapping: list[str] = field(default_factory=list[str])
 
 
@@ -278,6 +282,7 @@ def _merge_sources(
     taken = [entry.row for entry in known.values() if not entry.row["is_attached"]]
     for source in new:
         if source.key in known:
+            done.sources[source.key] = source.key
             continue
         row = dict(source.row)
         row["collection_id"] = ids.get(row["collection_id"], row["collection_id"])
@@ -289,12 +294,14 @@ def _merge_sources(
             raise WrongValueError(f"source {source.key}, collection_id")
         if not row["is_attached"]:
             same = [other for other in taken if other["collection_id"] == row["collection_id"]]
-            if any(_is_same(row, other) for other in same):
+            if twin := next((other for other in same if _is_same(row, other)), None):
+                done.sources[source.key] = twin["source_id"]
                 continue
             if any(_overlaps(row, other) for other in same):
                 done.overlapping.append(row["path"])
                 continue
             taken.append(row)
+        done.sources[source.key] = source.key
         done.put.append(replace(source, rows={"sources": [row]}))
 
 

@@ -7,43 +7,22 @@ written the value there.
 import base64
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import FunctionType
 from typing import Annotated, Any, cast
 
-from desktop_rag.core.records import (
-    FILLED,
-    MOST_NUMBER,
-    MOST_WHOLE,
-    Id,
-    IdOrNone,
-    Moment,
-    Within,
-    WrongValueError,
-    checked,
-    strict_json,
-)
+from desktop_rag.core.records import FILLED, Within, WrongValueError, checked, strict_json
 from desktop_rag.store.contract.precious import Entry, Json, kinds, kinds_of_features
 
 # Takes a value and its place; WrongValueError unless the app could have written the value there.
 Check = Callable[[object, str], None]
 
 LONGEST_TEXT = 32 * 1024 * 1024
-LONGEST_NAME = 1_000
 
 
 def text(most: int = LONGEST_TEXT, *, is_needed: bool = False) -> Check:
     """Text of up to so many characters, with nothing that the store refuses."""
     within = Within(0, most)
     return record(Annotated[str, within, FILLED] if is_needed else Annotated[str, within])
-
-
-def whole(least: int = 0, most: int = MOST_WHOLE) -> Check:
-    """An integer between two others."""
-    return record(Annotated[int, Within(least, most)])
-
-
-def number() -> Check:
-    """A finite number."""
-    return record(Annotated[float, Within(-MOST_NUMBER, MOST_NUMBER)])
 
 
 def fields(known: Mapping[str, Check], needed: Collection[str] | None = None) -> Check:
@@ -62,40 +41,31 @@ def fields(known: Mapping[str, Check], needed: Collection[str] | None = None) ->
     return check
 
 
-def record(kind: Any, *, is_open: bool = False) -> Check:  # noqa: ANN401  any type of a field
-    """A record of this kind; one that `is_open` may have fields of another version."""
+def record(kind: Any) -> Check:  # noqa: ANN401  any type of a field
+    """A value of this type."""
 
     def check(value: object, place: str) -> None:
-        checked(kind, value, place, is_open=is_open)
+        checked(kind, value, place)
 
     return check
 
 
-flag = record(bool)
-identifier, identifier_or_none, moment = record(Id), record(IdOrNone), record(Moment)
-
-
-def json_of(inner: Check, *, may_be_empty: bool = False, takes_nan: bool = False) -> Check:
-    """Text that holds such a JSON value; or nothing."""
+def column(kind: Any) -> Check:  # noqa: ANN401  a type, a Json or a Check
+    """The check of a column."""
+    if not isinstance(kind, Json):
+        return kind if isinstance(kind, FunctionType) else record(kind)
 
     def check(value: object, place: str) -> None:
-        if may_be_empty and value == "":
+        if kind.may_be_empty and value == "":
             return
         text()(value, place)
         try:
-            decoded = strict_json(cast("str", value), takes_nan=takes_nan)
+            decoded = strict_json(cast("str", value), takes_nan=kind.takes_nan)
         except ValueError:
             raise WrongValueError(place) from None
-        inner(decoded, place)
+        checked(kind.kind, decoded, place, is_open=kind.is_open)
 
     return check
-
-
-def column(kind: Any) -> Check:  # noqa: ANN401  a type, or a Json
-    """A column of this type, as a feature declares it."""
-    if isinstance(kind, Json):
-        return json_of(record(kind.kind), takes_nan=kind.takes_nan)
-    return record(kind)
 
 
 @dataclass(frozen=True, slots=True)

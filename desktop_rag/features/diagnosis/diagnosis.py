@@ -10,11 +10,11 @@ import stat
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Event
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from desktop_rag.app import embedder_opener, parser_maker
 from desktop_rag.core.domain import DocumentState, Source
@@ -415,11 +415,17 @@ def check_chat_model(subject: Subject, _: Event) -> Iterator[Finding]:
 # The app works without a tray and hotkeys, so a desktop without them needs no attention.
 
 if sys.platform == "linux":
-    from desktop_rag.features.diagnosis.session_bus import has_x11_tray, session_bus
+    from jeepney import DBusErrorResponse
 
+    from desktop_rag.desktop.session_bus import FAULTS, SessionBus
+    from desktop_rag.features.diagnosis.x11_tray import has_x11_tray
+
+_BUS = ("/org/freedesktop/DBus", "org.freedesktop.DBus", "org.freedesktop.DBus")
 _TRAY = "org.kde.StatusNotifierWatcher"
 _PORTAL = "org.freedesktop.portal.Desktop"
-_PORTAL_PATH = "/org/freedesktop/portal/desktop"
+_PROPERTIES = (
+    "/org/freedesktop/portal/desktop", _PORTAL, "org.freedesktop.DBus.Properties",
+)  # fmt: skip
 _SHORTCUTS = "org.freedesktop.portal.GlobalShortcuts"
 _DISPLAYS = Path("/", "tmp", ".X11-unix")
 _UNKNOWN = "Not known without a desktop session."
@@ -432,10 +438,10 @@ def check_tray(_: Subject, __: Event) -> Iterator[Finding]:
     if sys.platform != "linux":
         yield Finding("tray", State.OK, "This system has a tray.")
         return
-    with session_bus() as bus:
-        if (bus is not None and bus.has(_TRAY)) or has_x11_tray():
+    with _session_bus() as bus:
+        if (bus and _has(bus, _TRAY)) or has_x11_tray():
             yield Finding("tray", State.OK, "This desktop offers a system tray.")
-        elif bus is None:
+        elif not bus:
             yield Finding("tray", State.NOT_CHECKED, _UNKNOWN)
         else:
             yield Finding("tray", State.OK, "This desktop offers no system tray.", _GNOME)
@@ -446,10 +452,12 @@ def check_hotkeys(_: Subject, __: Event) -> Iterator[Finding]:
     if sys.platform != "linux":
         yield Finding("hotkeys", State.OK, "This system lets an app register hotkeys.")
         return
-    with session_bus() as bus:
-        version = None
-        if bus is not None and bus.has(_PORTAL):
-            version = bus.property_of(_PORTAL, _PORTAL_PATH, _SHORTCUTS, "version")
+    version: object = None
+    with _session_bus() as bus:
+        if bus and _has(bus, _PORTAL):
+            with suppress(DBusErrorResponse):
+                [found] = bus.call(_PROPERTIES, "Get", "ss", (_SHORTCUTS, "version"))
+                version = cast("tuple[str, object]", found)[1]
     if version:
         title = f"This desktop lets an app ask for hotkeys (portal version {version})."
         yield Finding("hotkeys", State.OK, title)
@@ -460,6 +468,26 @@ def check_hotkeys(_: Subject, __: Event) -> Iterator[Finding]:
     else:
         title = "This desktop lets no app register hotkeys."
         yield Finding("hotkeys", State.OK, title, _OWN_KEY)
+
+
+@contextmanager
+def _session_bus() -> "Generator[SessionBus | None]":
+    """The bus of this desktop session; None when there is none or it can't be reached."""
+    bus = None
+    if os.environ.get("DBUS_SESSION_BUS_ADDRESS"):
+        with suppress(*FAULTS, RuntimeError):
+            bus = SessionBus()
+    try:
+        yield bus
+    finally:
+        if bus:
+            bus.close()
+
+
+def _has(bus: "SessionBus", name: str) -> bool:
+    """True when a program owns this name; none is started."""
+    [is_owned] = bus.call(_BUS, "NameHasOwner", "s", (name,))
+    return bool(is_owned)
 
 
 def _has_x11() -> bool:

@@ -60,10 +60,15 @@ Incoming = Mapping[str, Sequence[Entry]]
 
 @dataclass(frozen=True, slots=True)
 class Json:
-    """The type of a column whose text is a JSON value of this `kind`."""
+    """The type of a column whose text is a JSON value of this `kind`.
+
+    One that `is_open` may have fields of another version.
+    """
 
     kind: Any
     takes_nan: bool = False
+    may_be_empty: bool = False
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
