@@ -201,13 +201,8 @@ def nearness_leads(candidates: Candidates) -> Scores:
     return candidates.near - np.median(candidates.near)
 
 
-@dataclass(frozen=True, slots=True)
-class ModelAnswer:
-    """The similarities that one embedder gives, as arrays of one length; see `Candidates`."""
-
-    ids: tuple[int, ...]
-    near: Scores
-    alike: Scores
+# The ids of what one embedder compared, their similarities, and those between them.
+ModelAnswer = tuple[Sequence[int], Scores, Scores]
 
 
 class CandidateSearch:
@@ -334,8 +329,8 @@ class CandidateSearch:
         named: Scope | None,
     ) -> Candidates:
         near: dict[int, float] = {}
-        for answer in reversed(answers):
-            near |= zip(answer.ids, answer.near.tolist(), strict=True)
+        for compared, similar, _ in reversed(answers):
+            near |= zip(compared, similar.tolist(), strict=True)
         return Candidates(
             ids,
             _array(lexical.get(i, 0.0) for i in ids),
@@ -411,7 +406,7 @@ class _Model:
         windows = rescaled(found.window_similarities, self.unrelated)
         # Not `@`: the threads of BLAS keep spinning for a while after it returns.
         alike = rescaled(np.vecdot(vectors[:, np.newaxis], vectors), self.unrelated)
-        return ModelAnswer(tuple(found.chunk_ids), with_windows(similar, windows), alike)
+        return found.chunk_ids, with_windows(similar, windows), alike
 
 
 def _is_multilingual(index: AnsweringIndex) -> bool:
@@ -452,9 +447,9 @@ def _alike(ids: Sequence[int], answers: Sequence[ModelAnswer]) -> Scores:
     """The similarities between passages, known where one embedder has both."""
     places = {chunk_id: place for place, chunk_id in enumerate(ids)}
     alike = np.full((len(ids), len(ids)), np.nan)
-    for answer in reversed(answers):
-        own = [places[i] for i in answer.ids]
-        alike[np.ix_(own, own)] = answer.alike
+    for compared, _, between in reversed(answers):
+        own = [places[i] for i in compared]
+        alike[np.ix_(own, own)] = between
     return alike
 
 

@@ -146,13 +146,7 @@ class SourceFinder:
         doubtful = {p.chunk_id for p in found if not self.is_any_relevant([p])}
         worded: list[Passage] = []
         if doubtful:
-            worded = self._retriever.search(
-                query,
-                mode="lexical",
-                limit=limit,
-                reach=reach,
-                lexical_weight=settings.lexical_weight,
-            ).passages
+            worded = self.best(query, settings, mode="lexical", limit=limit, reach=reach)
             doubtful -= {p.chunk_id for p in worded}
         if doubtful:
             named = self._retriever.named_documents(query, reach)
@@ -189,12 +183,17 @@ class SourceFinder:
         return len({found.path for found in self._retriever.documents(query, most, reach)})
 
     def best(
-        self, query: Query, settings: RetrievalSettings, *, limit: int, reach: SearchScope
+        self,
+        query: Query,
+        settings: RetrievalSettings,
+        *,
+        mode: SearchMode = "hybrid",
+        limit: int,
+        reach: SearchScope,
     ) -> list[Passage]:
         """The best passages in reach, relevant or not."""
-        weight = settings.lexical_weight
         return self._retriever.search(
-            query, limit=limit, reach=reach, lexical_weight=weight
+            query, mode=mode, limit=limit, reach=reach, lexical_weight=settings.lexical_weight
         ).passages
 
     def sheets(
