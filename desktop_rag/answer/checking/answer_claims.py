@@ -179,9 +179,10 @@ def _knowing(
 
 
 def _name_of(source: SourceRef) -> str:
-    """The words of its title and file, which name what it is about."""
-    named = f"{source.title} {PurePath(source.path).stem}"
-    return " ".join(dict.fromkeys(named.replace("_", " ").split()))
+    """The words and days of its title and file, which name what it is about."""
+    named = f"{source.title} {PurePath(source.path).stem}".replace("_", " ")
+    days = (named[one.start : one.end] for one in quantities(named) if one.date)
+    return " ".join(dict.fromkeys([*_NAME_WORD.findall(named), *days]))
 
 
 def _below(heads: Mapping[str, str], check: CheckClaim) -> CheckClaim:

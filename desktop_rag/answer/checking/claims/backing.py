@@ -260,7 +260,7 @@ def _is_above(token: ClaimToken, unit: Unit) -> bool:
 
 def _is_optional(token: ClaimToken, unit: Unit, text: str) -> bool:
     if token.word in listed("attributing") or _has_sign_of(
-        token, text[unit.start - 2 : unit.end + 2]
+        token, text[max(0, unit.start - 2) : unit.end + 2]
     ):
         return True
     return unit.kind is not UnitKind.SENTENCE and token.word in listed("linking")
@@ -325,6 +325,10 @@ def _may_be_turned(found: Match, one: tuple[Phrase, Phrase], other: tuple[Phrase
     """True when two words have one order in claim and unit, or their order says nothing."""
     if (one[0].place < other[0].place) == (one[1].place < other[1].place):
         return True
+    said = [one[0].token, other[0].token]
+    is_figure = any(token.role is TokenRole.NUMBER for token in said)
+    if is_figure and any(unit_named(token.word) for token in said):
+        return True  # EUR 780 and 780 euros
     if found.unit.kind is UnitKind.LABEL and _are_apart(found, one[1].place, other[1].place):
         return True
     if any(here.relation and here.relation == there.relation for here, there in (one, other)):
@@ -536,7 +540,8 @@ def kind_of(token: ClaimToken, text: str) -> DifferenceKind | None:
     written = text[token.start : token.end]
     if is_month(written) or _DATE.fullmatch(written) or _YEAR.fullmatch(written):
         return DifferenceKind.DATE
-    if token.role in (TokenRole.FUNCTION, TokenRole.FRAMING):
+    is_unit = token.role is TokenRole.NAME and unit_named(token.word)
+    if token.role in (TokenRole.FUNCTION, TokenRole.FRAMING) or is_unit:
         return None
     return _KINDS.get(token.role, DifferenceKind.WORD)
 

@@ -33,6 +33,7 @@ _VALUES = {
     **{word: Decimal(10 * tens) for tens, word in enumerate(TENS.split(), 2)},
 }
 _HUNDRED = _SCALES["hundred"]
+_MONEY = ("euro", "dollar", "yen")
 _TEN, _TWENTY = Decimal(10), Decimal(20)
 
 
@@ -203,7 +204,8 @@ def _fields(written: str, begins_sentence: bool) -> tuple[str, str, TokenRole, f
     weight = _WEIGHTS.get(role)
     if weight is None:
         weight = importance(word.removesuffix("'s"))
-    return word, stem(written), role, weight
+    unit = unit_named(word)
+    return word, unit if unit in _MONEY else stem(written), role, weight
 
 
 def _role(written: str, word: str, *, begins_sentence: bool) -> TokenRole:

@@ -384,3 +384,35 @@ def test_a_word_is_a_unit_only_where_both_sides_have_one(checker: ClaimChecker) 
     source = "The repair cost 4,860 pounds, of which the insurer will pay back 3,360 in 2026."
     checked = checker.check("The insurer will pay back 3,360 pounds of the repair.", [source])
     assert not [d for d in checked.differences if d.kind is DifferenceKind.UNIT]
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "verdict"),
+    [
+        (
+            "The monthly rent of the flat is 780 euros.",
+            "The monthly rent of the flat is 780 €, payable in advance.",
+            Verdict.SUPPORTED,
+        ),
+        (
+            "The monthly rent of the flat is EUR 780.",
+            "The monthly rent of the flat is 780 euros, payable in advance.",
+            Verdict.SUPPORTED,
+        ),
+        (
+            "The monthly rent of the flat is 780 euros.",
+            "The monthly rent of the flat is 780 dollars, payable in advance.",
+            Verdict.CONTRADICTED,
+        ),
+    ],
+)
+def test_money_is_one_unit_in_sign_code_and_word(
+    checker: ClaimChecker, claim: str, source: str, verdict: Verdict
+) -> None:
+    assert checker.check(claim, [source]).verdict is verdict
+
+
+def test_a_sign_for_a_unit_contradicts_no_word_for_it(checker: ClaimChecker) -> None:
+    source = "Die Miete der Wohnung beträgt 780 €, zahlbar im Voraus."
+    checked = checker.check("Die Miete der Wohnung beträgt 780 Euro.", [source])
+    assert checked.verdict is not Verdict.CONTRADICTED
