@@ -21,7 +21,10 @@ from desktop_rag.ingest.indexing.indexer import Indexer, OwnKinds
 from desktop_rag.ingest.indexing.late_texts import LateTexts
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.pictures.pictures import Pictures
+from desktop_rag.ingest.read.foundation.format_names import is_worth_reading
+from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.sent_files import SentFolders
+from desktop_rag.ingest.sources.fetched_documents import FetchReports
 from desktop_rag.ingest.sources.source_kinds import SourceKit
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.store.duckdb.database.database import Database
@@ -62,6 +65,7 @@ class Room:
         self.documents = stores.documents
         self.sources = stores.sources
         self.web_pages = WebPageStore(self.database)
+        self.reports = FetchReports(self.database)
         callbacks = PipelineCallbacks(
             self.heard.changed.extend,
             lambda _, summary: self.heard.scanned.append(summary),
@@ -78,7 +82,7 @@ class Room:
         )  # fmt: skip
         kit = SourceKit(
             self.documents, self.sources, self.database, self.indexer, callbacks, ParserProcess,
-            self.pages,
+            self.pages, IgnoreRules(is_worth_reading, 10_000_000),
         )  # fmt: skip
         self.links = LinkRefresher(kit, access, lambda: self.now)
 

@@ -162,6 +162,9 @@ class WebLinks:
     At most `page_limit` pages are fetched, and again every `refresh_hours` (0: only on request).
     Links are followed for `follow_depth` steps, on the host of the link and below `path_limit`, by
     default below the folder of the link.
+
+    With a `remote`, the name of a kind of remote source, the one URL is a place on a server of that
+    kind, read as `user` with a password from the keyring, and the pages are its files.
     """
 
     urls: tuple[Address, ...]
@@ -169,9 +172,11 @@ class WebLinks:
     refresh_hours: Annotated[float, Within(0, 1e6)] = 24.0
     follow_depth: Annotated[int, Within(0, 1_000)] = 0
     path_limit: str = ""
+    remote: str = ""
+    user: str = ""
 
 
-# Kinds of sources.
+# Kinds of sources; those of remotes have their names.
 ON_DISK, PROGRAM, LINKS = "disk", "program", "links"
 
 
@@ -197,8 +202,10 @@ class Source:
 
     @property
     def kind(self) -> str:
-        """What keeps its documents up to date: ON_DISK, PROGRAM or LINKS."""
-        return PROGRAM if self.program else LINKS if self.links else ON_DISK
+        """What keeps its documents up to date: ON_DISK, PROGRAM, LINKS or the name of a remote."""
+        if self.links:
+            return self.links.remote or LINKS
+        return PROGRAM if self.program else ON_DISK
 
     @property
     def is_on_disk(self) -> bool:

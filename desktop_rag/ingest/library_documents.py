@@ -8,7 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from desktop_rag.core.conversation import Attachment
-from desktop_rag.core.domain import Document, DocumentState, FileCondition, SourceState, StoredText
+from desktop_rag.core.domain import (
+    LINKS,
+    Document,
+    DocumentState,
+    FileCondition,
+    SourceState,
+    StoredText,
+)
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import (
     DocumentCounts,
@@ -255,8 +262,8 @@ class LibraryDocuments:
         self._changed(waiting)
 
     def _link_sources(self) -> set[str]:
-        """The sources whose documents are fetched; others may have addresses too."""
-        return {source.source_id for source in self._catalogue.sources() if source.links}
+        """The sources of web pages, which are fetched to be read again."""
+        return {s.source_id for s in self._catalogue.sources() if s.kind == LINKS}
 
     def _as_now(self, documents: Sequence[Document]) -> list[Document]:
         """The rows with their current state and with the tags given to their files."""

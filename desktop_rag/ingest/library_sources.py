@@ -71,10 +71,26 @@ class LibrarySources:
         """Index a folder or file from now on; AppError when it can't be added."""
         return self._begin(self._catalogue.add(path, collection_id, rules))
 
-    def add_links(self, links: WebLinks, collection_id: str = "") -> Source:
-        """Index web pages from now on; AppError when all of them are in the collection already."""
-        links = self._scans.links.checked(links)
+    def add_links(self, links: WebLinks, collection_id: str = "", *, password: str = "") -> Source:
+        """Index web pages, or a place on a server, from now on.
+
+        AppError when all of them are in the collection already.
+        """
+        kind = self._scans.fetching(links)
+        links = kind.checked(links)
+        if password:
+            kind.keep_password(links, password)
         return self._begin(self._catalogue.add_links(links, collection_id))
+
+    def preview_links(
+        self, links: WebLinks, password: str, cancel: threading.Event
+    ) -> FolderPreview:
+        """What adding a place on a server would fetch; fetches none.
+
+        Without a password the kept one is used. AppError when the server refuses.
+        """
+        kind = self._scans.fetching(links)
+        return kind.preview(kind.checked(links), password, cancel)
 
     @property
     def links(self) -> LinkKind:
@@ -120,9 +136,16 @@ class LibrarySources:
         self.publish_changed()
         self.rescan(source_id)
 
-    def set_links(self, source_id: str, links: WebLinks) -> None:
-        """Change the web links of a source and fetch them; AppError when a text is no address."""
-        self._store.set_links(source_id, self._scans.links.checked(links))
+    def set_links(self, source_id: str, links: WebLinks, *, password: str = "") -> None:
+        """Change the web links of a source and fetch them; AppError when a text is no address.
+
+        Without a password the kept one stays.
+        """
+        kind = self._scans.fetching(links)
+        links = kind.checked(links)
+        if password:
+            kind.keep_password(links, password)
+        self._store.set_links(source_id, links)
         self.publish_changed()
         self.rescan(source_id)
 

@@ -145,7 +145,7 @@ class Pipeline:
         sent = SentCheck(documents, self.sent, self.indexer, callbacks)
         kit = SourceKit(
             documents, stores.sources, stores.storage, self.indexer, callbacks, make_parser,
-            stores.pages,
+            stores.pages, rules,
         )  # fmt: skip
         self.scans = SourceScans(scanner, sent, kit, self._forget_content)
         self.embedding = self._make_embedding(embedders, priority) if embedders else None

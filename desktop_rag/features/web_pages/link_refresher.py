@@ -1,19 +1,13 @@
-"""Keeps web links up to date: fetches their pages on request and on a schedule.
+"""Keeps web links up to date: what a round over the pages of a source does."""
 
-Owns one named thread for all web access, and a ticker that checks the schedule.
-"""
-
-import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from threading import Event
 
-from desktop_rag.core.crawling import CrawlReport, CrawlState
-from desktop_rag.core.domain import DocumentState, Source, WebLinks
-from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.domain import LINKS, Source, WebLinks
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.features.web_pages.crawler import Crawler, FetchedPage, WebAccess
 from desktop_rag.features.web_pages.feed_pages import FeedPages, FoundFeed, feed_in
@@ -31,7 +25,7 @@ from desktop_rag.features.web_pages.page_address import (
     parse_base_address,
     parse_links,
 )
-from desktop_rag.features.web_pages.page_type import PDF, drop_folders_but, stat_of
+from desktop_rag.features.web_pages.page_type import PDF
 from desktop_rag.features.web_pages.sitemap_walk import (
     FoundSitemap,
     ListError,
@@ -41,11 +35,9 @@ from desktop_rag.features.web_pages.sitemap_walk import (
     sitemap_in,
     unpacked,
 )
-from desktop_rag.features.web_pages.source_pages import Findings, SourcePages, WebPageStore
-from desktop_rag.ingest.background.background_thread import BackgroundThread, Ticker
+from desktop_rag.features.web_pages.source_pages import SourcePages, WebPageStore
+from desktop_rag.ingest.sources.fetch_rounds import FetchRounds, FetchRun
 from desktop_rag.ingest.sources.source_kinds import LinkKind, SourceKit
-
-log = logging.getLogger(__name__)
 
 
 class RefreshPass:
@@ -203,11 +195,8 @@ def _over_limit(limit: int) -> PageRefused:
     )
 
 
-class RefreshRun:
-    """One refresh of a source with its connections, which a pause can hold. It must be closed.
-
-    Setting `stop`, from any thread, ends a running request and the refresh with Cancelled.
-    """
+class RefreshRun(FetchRun):
+    """One refresh of the links of a source."""
 
     def __init__(
         self,
@@ -221,75 +210,51 @@ class RefreshRun:
         clock: Callable[[], float],
         may_go_on: Callable[[], bool],
     ) -> None:
+        super().__init__(source, clock())
         assert source.links is not None, "a source of links"
-        self.source = source
-        self.stop = Event()
         self._connections = ExitStack()
-        self.close = self._connections.close
-        pages = SourcePages(source, kit, stored, clock())
-        self.log = pages.log
-        crawler = self._connections.enter_context(web.crawler(self.stop, intranet))
-        work = Following(crawler, pages, reader, source.path, self.stop, clock)
-        self.refresh = RefreshPass(source.links, work, may_go_on)
+        pages = SourcePages(self, kit, stored)
+        self._crawler = self._connections.enter_context(web.crawler(self.stop, intranet))
+        work = Following(self._crawler, pages, reader, source.path, self.stop, clock)
+        self._refresh = RefreshPass(source.links, work, may_go_on)
+
+    def go_on(self) -> bool:
+        """As `FetchRun.go_on`."""
+        try:
+            return self._refresh.run()
+        finally:
+            self.is_offline = self._crawler.is_offline
+            self.is_cut_off = self._refresh.is_truncated
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._connections.close()
 
 
 # Each address takes a request or two, and up to the time limit of a page.
 _MOST_CHECKED = 5
-_HOUR_S = 3600.0
-_CHECK_S = 30.0
-# The retry delay when nothing was reachable, much shorter than the schedule.
-_RETRY_S = 900.0
 
 
-class LinkRefresher(LinkKind):
-    """A queue of sources to refresh, and the thread that refreshes them."""
+class LinkRefresher(FetchRounds, LinkKind):
+    """Keeps web links up to date."""
 
     def __init__(
         self, kit: SourceKit, web: WebAccess | None = None, clock: Callable[[], float] = time.time
     ) -> None:
         """`clock` is the wall clock."""
-        self._kit = kit
-        self._documents = kit.documents
-        self._sources = kit.sources
+        super().__init__(kit, LINKS, clock)
         self._pages = WebPageStore(kit.storage)
-        self._callbacks = kit.callbacks
         self._web = web or WebAccess(make_parser=kit.make_parser)
         self._reader = LinkReader(self._web.make_parser())
-        self._clock = clock
-        self._queue: dict[str, Source] = {}
-        self._forgotten: set[str] = set()
-        self._run: RefreshRun | None = None
-        # Runs that were held by a pause, by the id of their source.
-        self._held: dict[str, RefreshRun] = {}
-        self._is_sweep_due = False
-        self._retry_at: dict[str, float] = {}
         self._reported_missed: dict[str, frozenset[str]] = {}
-        self._background = BackgroundThread(
-            "web-links", self._work, has_work=lambda: bool(self._queue) or self._is_sweep_due,
-            callbacks=kit.callbacks,
-        )  # fmt: skip
-        self._ticker = Ticker("web-schedule", _CHECK_S, self.check_schedule)
-
-    def start(self) -> None:
-        """Queue fetched pages that were not read yet, and refresh the sources that are due."""
-        self._is_sweep_due = True
-        self.check_schedule()
-        super().start()
-        self._ticker.start()
 
     def close(self) -> None:
-        """Stop at once; unfinished refreshes are due again at the next start. Idempotent."""
-        self._ticker.close()
-        self._background.closing.set()
-        self._stop_run("")
+        """Stop at once, and end the process that reads links. Idempotent."""
         super().close()
-        for run in self._held.values():
-            run.close()
-        self._held.clear()
         self._reader.close()
 
     def checked(self, links: WebLinks) -> WebLinks:
-        """As `LinkKind.checked`."""
+        """As `SourceKind.checked`."""
         path = links.path_limit.strip()
         if path and not path.startswith("/"):
             raise AppError(f"“{path}” is not the path of a site.", "Write it like /guide/.")
@@ -318,203 +283,34 @@ class LinkRefresher(LinkKind):
         """End the process that reads links, unless it is at work; it starts again when needed."""
         self._background.while_idle(self._reader.close)
 
-    @property
-    def reports(self) -> dict[str, CrawlReport]:
-        """The report on fetching each source, so far or at the end, by the id of the source."""
-        with self._background.condition:
-            runs = [run for run in (*self._held.values(), self._run) if run]
-        return self._pages.reports() | {run.source.source_id: run.log.report for run in runs}
-
-    # --- requests ----------------------------------------------------------------------------
-
-    def request(self, source: Source, _places: frozenset[Path] | None = None, /) -> None:
-        """Refresh a source of links now."""
-        assert source.links is not None, "a source of links"
-        with self._background.condition:
-            self._queue[source.source_id] = source
-        self.wake()
-
-    def forget(self, source_id: str) -> None:
-        """Delete the files of a removed source and stop fetching it."""
-        with self._background.condition:
-            self._queue.pop(source_id, None)
-            self._forgotten.add(source_id)
-            self._is_sweep_due = True
-        self._stop_run(source_id)
-        self.wake()
-
-    def stop(self, source_id: str) -> None:
-        """End the fetching of a source where it is; what was read stays, until the next time."""
-        with self._background.condition:
-            source = self._queue.pop(source_id, None)
-            held = self._held.pop(source_id, None)
-        if held:
-            held.close()
-            self._finish(held, CrawlState.STOPPED)
-        elif source and source_id not in self._forgotten:
-            self._sources.set_refreshed(source_id, self._clock())
-        self._stop_run(source_id)
-
-    def _stop_run(self, source_id: str) -> None:
-        with self._background.condition:
-            if self._run and source_id in ("", self._run.source.source_id):
-                self._run.stop.set()
-
-    def check_schedule(self) -> None:
-        """Queue the sources that are due. If the store fails, the next check tries again."""
-        try:
-            due = [source for source in self._sources.sources() if self._is_due(source)]
-        except AppError as error:
-            log.info("the schedule of links was not looked at: %s", error.title)
-            return
-        with self._background.condition:
-            known = {*self._queue, self._run.source.source_id if self._run else ""}
-            self._queue.update({s.source_id: s for s in due if s.source_id not in known})
-        self.wake()
-
-    def _is_due(self, source: Source) -> bool:
-        if source.links is None or self._is_waiting(source.source_id):
-            return False
-        if not source.refreshed_at:
-            return True
-        hours = source.links.refresh_hours
-        elapsed_s = self._clock() - source.refreshed_at
-        # A time ahead was written before the clock was set back: waiting for it could take years.
-        return hours > 0 and not -_HOUR_S <= elapsed_s < hours * _HOUR_S
-
-    def _is_waiting(self, source_id: str) -> bool:
-        """True for a while after the source could not be reached."""
-        return 0 < self._retry_at.get(source_id, 0.0) - self._clock() <= _RETRY_S
-
-    # --- on the thread -------------------------------------------------------------------------
-
-    def _work(self) -> None:
-        if self._is_sweep_due:
-            self._sweep()
-        while run := self._next():
-            try:
-                is_done = self._refresh(run)
-            except BaseException:
-                # It may have taken note of a page that was not stored: it begins anew.
-                self._end(run, is_done=False, is_held=False)
-                raise
-            self._end(run, is_done=is_done)
-
-    def _next(self) -> RefreshRun | None:
-        """The next source to refresh, with what is known of an earlier attempt."""
-        if not self._background.may_go_on():
-            return None
-        with self._background.condition:
-            if not self._queue:
-                return None
-            source = self._queue.pop(next(iter(self._queue)))
-            run = self._held.pop(source.source_id, None)
-        wanted = (source.links, source.collection_id)
-        if run and (run.source.links, run.source.collection_id) != wanted:
-            run.close()
-            run = None
-        run = run or self._open(source)
-        with self._background.condition:
-            self._run = run
-            if self._background.closing.is_set():
-                run.stop.set()
-        return run
-
-    def _open(self, source: Source) -> RefreshRun:
-        def may_go_on() -> bool:
-            return self._background.may_go_on() and source.source_id not in self._forgotten
-
+    def open_run(self, source: Source, may_go_on: Callable[[], bool]) -> RefreshRun:
+        """As `FetchRounds.open_run`."""
         return RefreshRun(
             source, self._kit, self._pages, self._web, self._intranet_of(source.collection_id),
             reader=self._reader, clock=self._clock, may_go_on=may_go_on,
         )  # fmt: skip
 
-    def _end(self, run: RefreshRun, *, is_done: bool, is_held: bool = True) -> None:
-        """Hold an interrupted refresh, or close it, and queue it again."""
-        source = run.source
-        is_left = source.source_id in self._forgotten or self._background.closing.is_set()
-        with self._background.condition:
-            self._run = None
-            if not is_done and source.source_id not in self._forgotten:
-                self._queue.setdefault(source.source_id, source)
-            if is_held and not is_done and not is_left:
-                self._held[source.source_id] = run
-                run.log.change(state=CrawlState.PAUSED)
-                return
-        run.close()
+    def notices(self, run: FetchRun) -> Iterator[Notice]:
+        """A limit that left pages out the first time, and pages that are missed since now."""
+        if run.is_offline:
+            return
+        source, found = run.source, run.findings.missed
+        if run.is_cut_off and not source.refreshed_at:
+            yield _truncated_notice(source)
+        before = self._reported_missed.get(source.source_id, frozenset())
+        self._reported_missed[source.source_id] = missed = frozenset(found)
+        if missed - before:
+            yield _missed_notice(found)
 
-    def _refresh(self, run: RefreshRun) -> bool:
-        """Fetch the pages of a source; False when interrupted."""
-        run.log.change(state=CrawlState.RUNNING)
-        try:
-            if not run.refresh.run():
-                return False
-        except Cancelled:
-            if self._background.closing.is_set() or run.source.source_id in self._forgotten:
-                raise
-            self._finish(run, CrawlState.STOPPED)
-            return True
-        if run.refresh.crawler.is_offline:
-            self._retry_at[run.source.source_id] = self._clock() + _RETRY_S
-            self._finish(run, CrawlState.OFFLINE)
-        else:
-            self._retry_at.pop(run.source.source_id, None)
-            self._pages.purge()
-            self._finish(run, CrawlState.DONE)
-        return True
-
-    def _finish(self, run: RefreshRun, state: CrawlState) -> None:
-        source, refresh = run.source, run.refresh
-        is_offline = state is CrawlState.OFFLINE
-        if not is_offline:
-            self._sources.set_refreshed(source.source_id, self._clock())
-        run.log.change(
-            state=state, ended_at=self._clock(), waiting=0, is_cut_off=refresh.is_truncated
-        )
-        self._pages.put_report(source.source_id, run.log.report)
-        findings = refresh.pages.findings
-        self._report(source, findings, is_offline=is_offline, is_truncated=refresh.is_truncated)
+    def purge(self) -> None:
+        """As `FetchRounds.purge`."""
+        self._pages.purge()
 
     def _intranet_of(self, collection_id: str) -> IntranetHosts:
-        for collection in self._sources.collections():
+        for collection in self._kit.sources.collections():
             if collection.collection_id == collection_id:
                 return intranet_hosts_of(collection.intranet_hosts)
         return NO_HOSTS
-
-    def _report(
-        self, source: Source, findings: Findings, *, is_offline: bool, is_truncated: bool
-    ) -> None:
-        summary = findings.summary
-        log.info(
-            "links: +%d ~%d -%d unchanged %d, of these not reached %d",
-            summary.added, summary.changed, summary.gone, summary.unchanged, len(findings.missed),
-        )  # fmt: skip
-        self._callbacks.source_reached(source, not is_offline)
-        self._callbacks.source_scanned(source, summary)
-        if is_offline:
-            return
-        if is_truncated and not source.refreshed_at:
-            self._callbacks.notify(_truncated_notice(source))
-        before = self._reported_missed.get(source.source_id, frozenset())
-        missed = frozenset(findings.missed)
-        self._reported_missed[source.source_id] = missed
-        if missed - before:
-            self._callbacks.notify(_missed_notice(findings.missed))
-
-    def _sweep(self) -> None:
-        """Delete files without a source, and queue pages that are still to be read."""
-        with self._background.condition:
-            self._is_sweep_due = False
-        sources = self._sources.sources()
-        drop_folders_but(self._kit.folder, {source.source_id for source in sources})
-        self._pages.purge()
-        for source in [source for source in sources if source.links]:
-            waiting = self._documents.documents(source.source_id, DocumentState.WAITING)
-            waiting = [d for d in waiting if d.is_to_be_read]
-            kept = [d.document_id for d in waiting if stat_of(d.path)]
-            self._kit.indexer.submit(kept, unless_taken=True)
-            if len(kept) < len(waiting):
-                self.request(source)
 
 
 def _missed_notice(missed: dict[str, str]) -> Notice:

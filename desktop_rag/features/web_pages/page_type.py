@@ -7,8 +7,7 @@ import codecs
 import contextlib
 import hashlib
 import re
-import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,6 +15,7 @@ from desktop_rag.core.domain import FileStat
 from desktop_rag.core.errors import os_error_as
 from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.features.web_pages.page_address import PageRefused, RefusalKind
+from desktop_rag.ingest.sources.fetched_documents import stat_of
 
 HTML, PDF, TEXT, MARKDOWN = ".html", ".pdf", ".txt", ".md"
 # Not pages; possibly a sitemap or a feed.
@@ -102,22 +102,12 @@ def _unfit(media_type: str) -> PageRefused:
 
 
 _NAME_CHARS = 32
-_FOLDER = re.compile(r"[0-9a-f]{32}")
 
 
 def page_path(folder: Path, url: str, suffix: str = HTML) -> Path:
     """The path of a page's copy; the same address always gets the same name."""
     digest = hashlib.sha256(url.encode()).hexdigest()
     return folder / f"{digest[:_NAME_CHARS]}{suffix}"
-
-
-def stat_of(path: Path) -> FileStat | None:
-    """Size, time and inode of a copy; None when it is missing."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return FileStat(found.st_size, found.st_mtime_ns, found.st_ino)
 
 
 def is_kept(path: Path, stat: FileStat, body: bytes) -> bool:
@@ -143,13 +133,3 @@ def drop(path: Path) -> None:
     """Delete a copy if it exists."""
     with contextlib.suppress(OSError):
         path.unlink(missing_ok=True)
-
-
-def drop_folders_but(pages: Path, kept: Collection[str]) -> None:
-    """Delete the folders of removed sources; anything else there stays."""
-    if not pages.is_dir():
-        return
-    for folder in pages.iterdir():
-        is_ours = _FOLDER.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink()
-        if is_ours and folder.name not in kept:
-            shutil.rmtree(folder, ignore_errors=True)

@@ -3,19 +3,18 @@
 Runs on the thread of the link refresher. Each page is stored as soon as it arrives.
 """
 
-import json
 import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
 
-from desktop_rag.core.crawling import MOST_REFUSALS, CrawlRefusal, CrawlReport, CrawlState
-from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
-from desktop_rag.core.library_events import ChangeSummary, RequestRefused
+from desktop_rag.core.domain import Document, DocumentState, Source
+from desktop_rag.core.library_events import RequestRefused
 from desktop_rag.features.web_pages.crawler import CacheValidators, FetchedPage
 from desktop_rag.features.web_pages.page_address import PageRefused, RefusalKind
-from desktop_rag.features.web_pages.page_type import drop, is_kept, page_path, save, stat_of
+from desktop_rag.features.web_pages.page_type import drop, is_kept, page_path, save
+from desktop_rag.ingest.sources.fetch_rounds import FetchRun
+from desktop_rag.ingest.sources.fetched_documents import NO_FILE, FetchedRows, refused_row, stat_of
 from desktop_rag.ingest.sources.source_kinds import SourceKit
 from desktop_rag.store.contract.database import Connection, Database, fetched
 
@@ -29,7 +28,7 @@ class WebPage:
 
 
 class WebPageStore:
-    """Reports, and cache validators of web documents, so that none is transferred twice."""
+    """Cache validators of web documents, so that none is transferred twice."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -58,62 +57,16 @@ class WebPageStore:
         self._database.write(work)
 
     def purge(self) -> None:
-        """Remove the rows of documents, and the reports of sources, that no longer exist."""
+        """Remove the rows of documents that no longer exist."""
 
         def work(con: Connection) -> None:
             con.execute(
                 "DELETE FROM web_pages WHERE document_id NOT IN (SELECT document_id FROM documents)"
             )
-            con.execute(
-                "DELETE FROM crawl_reports WHERE source_id NOT IN (SELECT source_id FROM sources)"
-            )
 
         self._database.write(work)
 
-    def reports(self) -> dict[str, CrawlReport]:
-        """What came of the last fetching of each source, by its id."""
-        rows = fetched(self._database, "SELECT source_id, made_of FROM crawl_reports")
-        return {source_id: _report_from(made_of) for source_id, made_of in rows}
 
-    def put_report(self, source_id: str, report: CrawlReport) -> None:
-        """Store what came of fetching a source in place of the last time."""
-
-        def work(con: Connection) -> None:
-            con.execute("DELETE FROM crawl_reports WHERE source_id = ?", [source_id])
-            con.execute(
-                "INSERT INTO crawl_reports VALUES (?, ?)", [source_id, json.dumps(asdict(report))]
-            )
-
-        self._database.write_uncached(work)
-
-
-def _report_from(made_of: str) -> CrawlReport:
-    fields = json.loads(made_of)
-    refused = tuple(CrawlRefusal(**each) for each in fields.pop("refused"))
-    return CrawlReport(CrawlState(fields.pop("state")), **fields, refused=refused)
-
-
-class CrawlLog:
-    """The report of a fetch under way, which any thread may read. Written by one thread."""
-
-    def __init__(self, began_at: float) -> None:
-        self.report = CrawlReport(began_at=began_at)
-        self._refused: dict[str, CrawlRefusal] = {}
-
-    def change(self, **fields: object) -> None:
-        """Replace these fields of the report."""
-        self.report = replace(self.report, **cast("Any", fields))
-
-    def refuse(self, url: str, reason: str) -> None:
-        """Note an address that was not read."""
-        if url not in self._refused:
-            if len(self._refused) < MOST_REFUSALS:
-                self._refused[url] = CrawlRefusal(url, reason)
-            refused = tuple(self._refused.values())
-            self.change(refused_count=self.report.refused_count + 1, refused=refused)
-
-
-_NO_FILE = FileStat(0, 0, 0)
 # After these refusals a page read before is kept, because it may come back.
 _KEPT = {RefusalKind.UNREACHABLE, RefusalKind.FAILING, RefusalKind.BLOCKED}
 # Refusals that a retry is unlikely to change: listed as skipped, not as failed.
@@ -122,30 +75,14 @@ _FORBIDDEN = {RefusalKind.BLOCKED, RefusalKind.CLOSED}
 _REFUSED_STATES = {DocumentState.FAILED, DocumentState.SKIPPED}
 
 
-@dataclass
-class Findings:
-    """The result of a refresh. `missed`: why known pages could not be fetched again."""
-
-    added: int = 0
-    changed: int = 0
-    gone: int = 0
-    unchanged: int = 0
-    missed: dict[str, str] = field(default_factory=dict[str, str])
-
-    @property
-    def summary(self) -> ChangeSummary:
-        """The counts."""
-        return ChangeSummary(self.added, self.changed, 0, self.gone, self.unchanged)
-
-
 class SourcePages:
     """The pages of one source during one refresh."""
 
-    def __init__(
-        self, source: Source, kit: SourceKit, stored: WebPageStore, began_at: float
-    ) -> None:
-        self.findings = Findings()
-        self.log = CrawlLog(began_at)
+    def __init__(self, run: FetchRun, kit: SourceKit, stored: WebPageStore) -> None:
+        self.findings = run.findings
+        self.log = run.log
+        source = run.source
+        self._rows = FetchedRows(source, kit)
         self._source = source
         self._kit = kit
         self._stored = stored
@@ -272,10 +209,10 @@ class SourcePages:
         if row is None:
             self.findings.added += 1
             fresh = replace(_row(self._source, url, page.suffix), stat=stat)
-            self._apply(added=[fresh])
+            self._rows.apply(added=[fresh])
             return fresh
         self.findings.changed += 1
-        self._apply(
+        self._rows.apply(
             changed={
                 row.document_id: lambda now: replace(
                     now, path=path, stat=stat, state=DocumentState.WAITING, reason=""
@@ -292,47 +229,24 @@ class SourcePages:
         if row is None:
             self.findings.added += 1
             listed = _row(self._source, url)
-            self._apply(added=[replace(listed, state=state, reason=refused.reason)])
+            self._rows.apply(added=[replace(listed, state=state, reason=refused.reason)])
         elif (row.state, row.reason, row.content_hash) == (state, refused.reason, ""):
             self.findings.unchanged += 1
         else:
             self.findings.changed += 1
-            self._apply(
-                changed={
-                    row.document_id: lambda now: replace(
-                        now, stat=_NO_FILE, state=state, reason=refused.reason, content_hash="",
-                        chunk_count=0,
-                    )
-                }
-            )  # fmt: skip
+            self._rows.apply(
+                changed={row.document_id: lambda now: refused_row(now, state, refused.reason)}
+            )
             drop(row.path)
 
     def _remove(self, rows: Sequence[Document]) -> None:
         if not rows:
             return
         self.findings.gone += len(rows)
-        ids = [row.document_id for row in rows]
-        self._kit.documents.apply_changes(self._source.source_id, [], {}, ids)
-        self._kit.indexer.withdraw(ids)
+        self._rows.remove(rows)
         for row in rows:
             drop(row.path)
             del self._known[row.url]
-        self._kit.callbacks.documents_changed(
-            [replace(row, state=DocumentState.GONE) for row in rows]
-        )
-
-    def _apply(
-        self,
-        added: Sequence[Document] = (),
-        changed: Mapping[str, Callable[[Document], Document]] | None = None,
-    ) -> None:
-        kit = self._kit
-        stored = kit.documents.apply_changes(self._source.source_id, added, changed or {}, [])
-        waiting = [d.document_id for d in stored if d.state is DocumentState.WAITING]
-        kit.indexer.withdraw(d.document_id for d in stored if d.document_id not in waiting)
-        kit.indexer.submit(waiting)
-        if stored:
-            kit.callbacks.documents_changed(stored)
 
     def _remember(self, document_id: str, validators: CacheValidators, listed_in: str) -> None:
         page = WebPage(validators, listed_in)
@@ -348,7 +262,7 @@ def _row(source: Source, url: str, suffix: str = "") -> Document:
         path=path,
         title=url,
         format=suffix.removeprefix("."),
-        stat=_NO_FILE,
+        stat=NO_FILE,
         content_hash="",
         state=DocumentState.WAITING,
         url=url,

@@ -312,7 +312,7 @@ def preview(path: Path, rules: IgnoreRules, cancel: Event) -> FolderPreview:
 
     Stops when cancelled, with what was counted until then. RootOffline when it can't be opened.
     """
-    count = _Count(path)
+    count = FileCount(path)
     is_complete = True
     try:
         for file in scan(path, rules, cancel, left_out=count.leave_out):
@@ -322,7 +322,9 @@ def preview(path: Path, rules: IgnoreRules, cancel: Event) -> FolderPreview:
     return count.result(is_complete=is_complete)
 
 
-class _Count:
+class FileCount:
+    """Counts the files of a preview, below a root."""
+
     def __init__(self, root: Path) -> None:
         self._prefix = len(str(root)) + 1
         self._files = 0

@@ -15,9 +15,11 @@ from typing import cast
 from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import LINKS, ON_DISK, PROGRAM, Source, WebLinks
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import FolderPreview
 from desktop_rag.ingest.background.background_thread import BackgroundPart, PipelineCallbacks
 from desktop_rag.ingest.indexing.indexer import Indexer
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
+from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.scanning.scanner import Scanner
 from desktop_rag.ingest.sources.sent_check import SentCheck
 from desktop_rag.registry import hooks
@@ -37,6 +39,7 @@ class SourceKit:
     callbacks: PipelineCallbacks
     make_parser: Callable[[], ParserProcess]
     folder: Path
+    rules: IgnoreRules
 
 
 class SourceKind(BackgroundPart):
@@ -62,13 +65,21 @@ class SourceKind(BackgroundPart):
     def release(self) -> None:
         """Free what is made again when it is needed."""
 
+    def checked(self, links: WebLinks) -> WebLinks:
+        """The links as they are kept; AppError says what is wrong with them."""
+        raise NotImplementedError
+
+    def keep_password(self, links: WebLinks, password: str) -> bool:
+        """Keep the password for a place; False when it is lost when the app ends."""
+        raise NotImplementedError
+
+    def preview(self, links: WebLinks, password: str, cancel: threading.Event) -> FolderPreview:
+        """What adding these links would fetch; fetches none. AppError when the host refuses."""
+        raise NotImplementedError
+
 
 class LinkKind(SourceKind):
     """Fetches web pages, and knows what can be one. AppError says what is wrong with a text."""
-
-    def checked(self, links: WebLinks) -> WebLinks:
-        """The links as they are kept."""
-        raise NotImplementedError
 
     @staticmethod
     def checked_base(text: str) -> str:
@@ -112,9 +123,14 @@ class SourceScans:
     @property
     def links(self) -> LinkKind:
         """What fetches web pages; AppError in an app without it."""
-        if kind := self._of(LINKS):
-            return cast("LinkKind", kind)
-        raise AppError("Web pages can't be read here.", "This app has no part that does.")
+        return cast("LinkKind", self.fetching(WebLinks(())))
+
+    def fetching(self, links: WebLinks) -> SourceKind:
+        """What fetches these links; AppError in an app without it."""
+        if kind := self._of(links.remote or LINKS):
+            return cast("SourceKind", kind)
+        what = links.remote or "Web pages"
+        raise AppError(f"{what} can't be read here.", "This app has no part that does.")
 
     def reports(self) -> dict[str, CrawlReport]:
         """The report on fetching each source, by its id."""

@@ -178,7 +178,7 @@ def test_stopping_ends_a_request_at_once_and_keeps_what_was_read(
     crawled.room.settle()
     assert not held.is_set()
     assert crawled.read == ["/"]
-    report = crawled.room.web_pages.reports()[source.source_id]
+    report = crawled.room.reports.all()[source.source_id]
     assert (report.state, report.pages, report.ended_at) == (CrawlState.STOPPED, 1, 1000.0)
 
 

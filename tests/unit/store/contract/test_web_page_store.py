@@ -8,6 +8,7 @@ from desktop_rag.core.crawling import CrawlRefusal, CrawlReport, CrawlState
 from desktop_rag.core.domain import WebLinks
 from desktop_rag.features.web_pages.crawler import CacheValidators
 from desktop_rag.features.web_pages.source_pages import WebPage, WebPageStore
+from desktop_rag.ingest.sources.fetched_documents import FetchReports
 from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import add, document
 
@@ -41,12 +42,12 @@ def test_pages_go_with_their_documents(engine: Engine) -> None:
 def test_the_report_of_fetching_is_kept_as_long_as_its_source(
     engine: Engine, tmp_path: Path
 ) -> None:
-    pages = engine.store(WebPageStore)
+    reports = engine.store(FetchReports)
     source = engine.sources.add_links(WebLinks(("https://b.example/",)), tmp_path / "pages", "c")
     refusals = (CrawlRefusal("https://a.example/x", "No."),)
     report = CrawlReport(CrawlState.STOPPED, 1.0, 2.0, 7, 5, 4, 1, 9, 1, True, refusals)
-    pages.put_report("gone", CrawlReport())
+    reports.put("gone", CrawlReport())
     for each in (CrawlReport(), report):
-        pages.put_report(source.source_id, each)
-    pages.purge()
-    assert pages.reports() == {source.source_id: report}
+        reports.put(source.source_id, each)
+    reports.purge()
+    assert reports.all() == {source.source_id: report}
