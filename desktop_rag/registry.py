@@ -37,6 +37,7 @@ _WINGS: Mapping[str, tuple[str, ...]] = {
     "shared_library": (),
     "local_model": (),
     "web_pages": (),
+    "remote_sources": ("web_pages",),
     "recordings": (),
     "schedules": (),
     "rails": ("schedules",),

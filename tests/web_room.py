@@ -80,11 +80,11 @@ class Room:
             kinds=_own_kinds(home.sent),
             callbacks=replace(callbacks, documents_changed=lambda _: None),
         )  # fmt: skip
-        kit = SourceKit(
+        self.kit = SourceKit(
             self.documents, self.sources, self.database, self.indexer, callbacks, ParserProcess,
             self.pages, IgnoreRules(is_worth_reading, 10_000_000),
         )  # fmt: skip
-        self.links = LinkRefresher(kit, access, lambda: self.now)
+        self.links = LinkRefresher(self.kit, access, lambda: self.now)
 
     def start(self) -> None:
         self.indexer.start()

@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
+from urllib.parse import unquote, urlsplit
 
 from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor, ChunkSettings, Heading, Mark
 from desktop_rag.core.pictures import waiting_in
@@ -214,11 +215,14 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The display name: of the folder, the file or the program, or the first link."""
+        """The display name: of a folder with its host, the file, the program, or the first link."""
         if self.program:
             return self.program
         if self.links is None:
             return self.path.name or str(self.path)
+        if self.links.remote:
+            place = urlsplit(self.links.urls[0])
+            return f"{unquote(place.path.rstrip('/').rpartition('/')[2]) or '/'} ({place.hostname})"
         more = len(self.links.urls) - 1
         return self.links.urls[0] + (f" and {more} more" if more else "")
 

@@ -169,13 +169,19 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class FolderPreview:
-    """What adding a folder would index. Without `is_complete` counting was stopped early."""
+    """What adding a folder would index. Without `is_complete` counting was stopped early.
+
+    Of a place on a server, `folders` are those directly below, where one may be chosen, and
+    `fetch_seconds` a rough estimate.
+    """
 
     files: int
     size_bytes: int
     by_format: dict[str, int]
     left_out: tuple[LeftOut, ...]
     is_complete: bool = True
+    folders: tuple[str, ...] = ()
+    fetch_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,9 +168,20 @@ def _in_headers(headers: Mapping[str, str]) -> float | None:
         if (wait_ms := _seconds(lower.get(name, ""))) is not None:
             return wait_ms / _MS
     for name in ("retry-after", "x-retry-after"):
+        moment, now = (_http_moment(lower.get(each, "")) for each in (name, "date"))
+        if moment is not None and now is not None:
+            # By the server's own clock, which may differ from that of this computer.
+            return moment - now
         if (wait_s := _seconds(lower.get(name, ""))) is not None:
             return wait_s
     return _until_reset(lower)
+
+
+def _http_moment(text: str) -> float | None:
+    parts = email.utils.parsedate_tz(text[:_LONGEST_FIELD_CHARS])
+    with suppress(OverflowError, ValueError):
+        return email.utils.mktime_tz(parts) if parts else None
+    return None
 
 
 def _until_reset(headers: Mapping[str, str]) -> float | None:
@@ -254,7 +265,5 @@ def _seconds_of_text(text: str) -> float | None:
     with suppress(ValueError, OverflowError):
         moment = datetime.fromisoformat(text)
         return moment.timestamp() - time.time() if moment.tzinfo else None
-    if (parts := email.utils.parsedate_tz(text)) is not None:
-        with suppress(OverflowError, ValueError):
-            return email.utils.mktime_tz(parts) - time.time()
-    return None
+    moment = _http_moment(text)
+    return None if moment is None else moment - time.time()

@@ -270,9 +270,10 @@ class LibraryDocuments:
         own = [d for d in documents if not is_shared(d.document_id)]
         paths = [d.path for d in own] if len(own) <= _FEW else None
         given = self._tags.given(paths)
+        sited = self._pipeline.scans.with_pages(self._store.with_sites(own))
         now = [
             replace(d, state=self._state(d.source_id, d.state), given_tags=given.get(d.path, ()))
-            for d in map(self._pipeline.late.as_now, self._store.with_sites(own))
+            for d in map(self._pipeline.late.as_now, sited)
         ]
         return [*now, *(d for d in documents if is_shared(d.document_id))]
 

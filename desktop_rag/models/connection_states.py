@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from desktop_rag.core.assistant import Assistant
-from desktop_rag.core.domain import Collection, Source
+from desktop_rag.core.domain import LINKS, Collection, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.paths import resources_dir
@@ -172,14 +172,23 @@ def _transcription(facts: Facts) -> _Found:
 
 
 def _web_pages(facts: Facts) -> _Found:
-    linked = [source.links for source in facts.sources if source.links is not None]
-    sites = (_site(url) for links in linked for url in links.urls)
+    return _fetched(source for source in facts.sources if source.kind == LINKS)
+
+
+def _remotes(facts: Facts) -> _Found:
+    return _fetched(s for s in facts.sources if s.links and s.kind != LINKS)
+
+
+def _fetched(sources: Iterable[Source]) -> _Found:
+    linked = [source.links for source in sources if source.links is not None]
+    sites = [_site(url) for links in linked for url in links.urls]
     scheduled = any(links.refresh_hours for links in linked)
     return _on_where(sites) if scheduled or not linked else _on_request(sites)
 
 
 def _names(facts: Facts) -> _Found:
-    addresses = [*_contacted(facts), *_web_pages(facts)[1], *_rights(facts)[1]]
+    fetched = (*_web_pages(facts)[1], *_remotes(facts)[1])
+    addresses = [*_contacted(facts), *fetched, *_rights(facts)[1]]
     hosts = [urlsplit(address).hostname or "" for address in addresses if not is_numeric(address)]
     return _on_where(hosts)
 
@@ -263,6 +272,7 @@ _FOUND: dict[str, Callable[[Facts], _Found]] = {
     "embeddings": _embeddings,
     "transcription": _transcription,
     "web-pages": _web_pages,
+    "remote-sources": _remotes,
     "names": _names,
     "proxy": _proxy,
     "local-servers": lambda _facts: _on_request(USUAL.values()),

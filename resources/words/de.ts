@@ -1738,6 +1738,50 @@ Die vollständige Adresse lautet:
         <translation>Optionen für {name}</translation>
     </message>
     <message>
+        <source>Add a cloud folder</source>
+        <translation>Cloud-Ordner hinzufügen</translation>
+    </message>
+    <message>
+        <source>unchanged</source>
+        <translation>unverändert</translation>
+    </message>
+    <message>
+        <source>Look what is there</source>
+        <translation>Nachsehen, was da ist</translation>
+    </message>
+    <message>
+        <source>User</source>
+        <translation>Benutzer</translation>
+    </message>
+    <message>
+        <source>App password</source>
+        <translation>App-Passwort</translation>
+    </message>
+    <message>
+        <source>Nextcloud shows the address in its files, under Settings, and makes app passwords in its settings, under Security. The password is kept in the keyring of this computer.</source>
+        <translation>Nextcloud zeigt die Adresse bei den Dateien unter Einstellungen und erzeugt App-Passwörter in seinen Einstellungen unter Sicherheit. Das Passwort bleibt im Schlüsselbund dieses Rechners.</translation>
+    </message>
+    <message>
+        <source>Nothing was looked at yet.</source>
+        <translation>Noch wurde nichts nachgesehen.</translation>
+    </message>
+    <message>
+        <source>Reading: {files} so far</source>
+        <translation>Wird gelesen: bisher {files}</translation>
+    </message>
+    <message>
+        <source>Paused after {files}</source>
+        <translation>Angehalten nach {files}</translation>
+    </message>
+    <message>
+        <source>Stopped after {files}</source>
+        <translation>Beendet nach {files}</translation>
+    </message>
+    <message>
+        <source>{files} there, {moment}</source>
+        <translation>{files} vorhanden, {moment}</translation>
+    </message>
+    <message>
         <source>Add {name}</source>
         <translation>{name} hinzufügen</translation>
     </message>
@@ -1866,6 +1910,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>{formats}. Searchable by words almost at once, by meaning later.</source>
         <translation>{formats}. Nach Wörtern fast sofort durchsuchbar, nach Bedeutung später.</translation>
+    </message>
+    <message>
+        <source>Fetching takes about {minutes}.</source>
+        <translation>Das Abrufen dauert etwa {minutes}.</translation>
     </message>
     <message>
         <source>other file</source>
@@ -4564,16 +4612,32 @@ Die Datei bleibt.</translation>
         <translation>„{name}“ braucht {needed:.1f} GB Arbeitsspeicher, und {free_bytes:.1f} GB sind frei.</translation>
     </message>
     <message>
+        <source>Cloud folders you added</source>
+        <translation>Cloud-Ordner, die Sie hinzugefügt haben</translation>
+    </message>
+    <message>
         <source>Embeddings</source>
         <translation>Einbettungen</translation>
+    </message>
+    <message>
+        <source>Remove the cloud folder, or choose to fetch it only on request.</source>
+        <translation>Den Cloud-Ordner entfernen, oder ihn nur auf Wunsch abrufen lassen.</translation>
     </message>
     <message>
         <source>The endpoint chosen as embedding model, for all documents or for a collection.</source>
         <translation>Der als Einbettungsmodell gewählte Endpunkt, für alle Dokumente oder für eine Sammlung.</translation>
     </message>
     <message>
+        <source>The server of each cloud folder, and no other host.</source>
+        <translation>Der Server jedes Cloud-Ordners, und kein anderer Rechner.</translation>
+    </message>
+    <message>
         <source>The text of all documents it embeds, your questions, and the key of the endpoint.</source>
         <translation>Der Text aller Dokumente, die er einbettet, Ihre Fragen und der Schlüssel des Endpunkts.</translation>
+    </message>
+    <message>
+        <source>When you add a cloud folder, on its schedule, and when you refresh it.</source>
+        <translation>Wenn Sie einen Cloud-Ordner hinzufügen, nach seinem Zeitplan, und wenn Sie ihn aktualisieren.</translation>
     </message>
     <message>
         <source>While documents are indexed, and when you ask or search.</source>
@@ -4910,6 +4974,10 @@ Die Datei bleibt.</translation>
     <message>
         <source>Fetching a model</source>
         <translation>Herunterladen eines Modells</translation>
+    </message>
+    <message>
+        <source>Your user name and app password, and requests for lists of files and for files.</source>
+        <translation>Ihr Benutzername und App-Passwort, und Anfragen nach Dateilisten und Dateien.</translation>
     </message>
     <message>
         <source>huggingface.co, or the host that HF_ENDPOINT names, and the store it points to.</source>
@@ -8420,6 +8488,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Damit sie gelesen werden, installieren Sie die Erweiterung „ocr“: Einstellungen › Dokumente sagt, wie.</translation>
     </message>
     <message>
+        <source>Web pages</source>
+        <translation>Webseiten</translation>
+    </message>
+    <message>
         <source>What was fetched is kept: continue to fetch the rest.</source>
         <translation>Was geholt wurde, bleibt: Fortsetzen holt den Rest.</translation>
     </message>
@@ -8434,6 +8506,14 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>is missing</source>
         <translation>fehlt</translation>
+    </message>
+    <message>
+        <source>it is not of WebDAV</source>
+        <translation>sie ist nicht von WebDAV</translation>
+    </message>
+    <message>
+        <source>larger than {most_bytes} MB</source>
+        <translation>größer als {most_bytes} MB</translation>
     </message>
     <message>
         <source>name, assistant, model, base_url, collection, room</source>
@@ -9542,6 +9622,14 @@ Was kostet der Eintritt?</translation>
         <translation>Ein Dokument in diesem wird nicht gelesen.</translation>
     </message>
     <message>
+        <source>A fetched file could not be moved.</source>
+        <translation>Eine abgerufene Datei konnte nicht verschoben werden.</translation>
+    </message>
+    <message>
+        <source>A fetched file could not be saved.</source>
+        <translation>Eine abgerufene Datei konnte nicht gespeichert werden.</translation>
+    </message>
+    <message>
         <source>A fetched page could not be saved.</source>
         <translation>Eine abgerufene Seite konnte nicht gespeichert werden.</translation>
     </message>
@@ -9794,6 +9882,10 @@ Was kostet der Eintritt?</translation>
         <translation>Prüfen Sie, ob er läuft und ob seine Adresse stimmt; versuchen Sie es dann noch einmal.</translation>
     </message>
     <message>
+        <source>Check that the address is that of a WebDAV folder.</source>
+        <translation>Prüfen Sie, ob die Adresse die eines WebDAV-Ordners ist.</translation>
+    </message>
+    <message>
         <source>Check the address and the port {host} in Settings.</source>
         <translation>Prüfen Sie die Adresse und den Port {host} in den Einstellungen.</translation>
     </message>
@@ -10028,6 +10120,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Enter the one that speaks OpenAI&apos;s: https://generativelanguage.googleapis.com/v1beta/openai</source>
         <translation>Geben Sie die ein, die jene von OpenAI spricht: https://generativelanguage.googleapis.com/v1beta/openai</translation>
+    </message>
+    <message>
+        <source>Enter user and password again in the options of the source. Nextcloud makes app passwords in its settings, under Security.</source>
+        <translation>Geben Sie Benutzer und Passwort in den Optionen der Quelle neu ein. Nextcloud erzeugt App-Passwörter in seinen Einstellungen unter Sicherheit.</translation>
     </message>
     <message>
         <source>Enter your key for {host} in Settings.</source>
@@ -10306,6 +10402,10 @@ Was kostet der Eintritt?</translation>
         <translation>Sie ist viel zu groß.</translation>
     </message>
     <message>
+        <source>It is like https://cloud.example.org/remote.php/dav/files/ann/Documents/.</source>
+        <translation>Sie sieht aus wie https://cloud.example.org/remote.php/dav/files/ann/Dokumente/.</translation>
+    </message>
+    <message>
         <source>It is no JSON.</source>
         <translation>Sie ist kein JSON.</translation>
     </message>
@@ -10346,6 +10446,10 @@ Was kostet der Eintritt?</translation>
         <translation>Sie ist keine vollständige ZIP-Datei.</translation>
     </message>
     <message>
+        <source>It is not on the server ({status}).</source>
+        <translation>Sie ist nicht auf dem Server ({status}).</translation>
+    </message>
+    <message>
         <source>It is on or off.</source>
         <translation>Es ist „on“ oder „off“.</translation>
     </message>
@@ -10384,6 +10488,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>It may end in {forms}; the window also makes a PDF.</source>
         <translation>Er kann auf {forms} enden; das Fenster erzeugt auch ein PDF.</translation>
+    </message>
+    <message>
+        <source>It may have been moved or deleted just now.</source>
+        <translation>Vielleicht wurde sie gerade verschoben oder gelöscht.</translation>
     </message>
     <message>
         <source>It may have up to {longest_value} characters, on one line.</source>
@@ -10702,6 +10810,10 @@ Was kostet der Eintritt?</translation>
         <translation>Netzwerk nicht erreichbar</translation>
     </message>
     <message>
+        <source>Nextcloud shows the address in its files, under Settings: it ends in /remote.php/dav/files/ and the user.</source>
+        <translation>Nextcloud zeigt die Adresse bei den Dateien unter Einstellungen: Sie endet mit /remote.php/dav/files/ und dem Benutzer.</translation>
+    </message>
+    <message>
         <source>No endpoint address is set.</source>
         <translation>Es ist keine Adresse eines Endpunkts eingetragen.</translation>
     </message>
@@ -10928,6 +11040,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Only {number} of its {count} pages were read.</source>
         <translation>Nur {number} ihrer {count} Seiten wurden gelesen.</translation>
+    </message>
+    <message>
+        <source>Only {size:,} of {size2:,} bytes came.</source>
+        <translation>Nur {size:,} von {size2:,} Bytes kamen an.</translation>
     </message>
     <message>
         <source>Open it in a newer program, such as LibreOffice, and save it in a format of today.</source>
@@ -11200,6 +11316,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Searches use it.</source>
         <translation>Suchen verwenden ihn.</translation>
+    </message>
+    <message>
+        <source>See: desktop-rag source list</source>
+        <translation>Siehe: desktop-rag source list</translation>
     </message>
     <message>
         <source>Sees images.</source>
@@ -11970,6 +12090,10 @@ Was kostet der Eintritt?</translation>
         <translation>Die Liste der mitgelieferten Modelldateien kann nicht gelesen werden ({exc}).</translation>
     </message>
     <message>
+        <source>The listing of the folder can&apos;t be read: {exc}.</source>
+        <translation>Die Liste des Ordners kann nicht gelesen werden: {exc}.</translation>
+    </message>
+    <message>
         <source>The local server cannot listen.</source>
         <translation>Der lokale Server kann keine Verbindungen annehmen.</translation>
     </message>
@@ -12016,6 +12140,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The name is too long.</source>
         <translation>Der Name ist zu lang.</translation>
+    </message>
+    <message>
+        <source>The next round fetches it again.</source>
+        <translation>Der nächste Durchgang ruft sie erneut ab.</translation>
     </message>
     <message>
         <source>The note could not be written.</source>
@@ -12088,6 +12216,18 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The password could not be remembered.</source>
         <translation>Das Passwort konnte nicht gemerkt werden.</translation>
+    </message>
+    <message>
+        <source>The password is forgotten when the app ends.</source>
+        <translation>Das Passwort wird vergessen, wenn die App beendet wird.</translation>
+    </message>
+    <message>
+        <source>The password is not sent there. Add the folder by the address it has there.</source>
+        <translation>Dorthin wird das Passwort nicht gesendet. Fügen Sie den Ordner mit der Adresse hinzu, die er dort hat.</translation>
+    </message>
+    <message>
+        <source>The password would go over the internet unencrypted.</source>
+        <translation>Das Passwort würde unverschlüsselt durch das Internet gehen.</translation>
     </message>
     <message>
         <source>The picture is too large</source>
@@ -12170,6 +12310,14 @@ Was kostet der Eintritt?</translation>
         <translation>Die laufende App hat nicht geantwortet.</translation>
     </message>
     <message>
+        <source>The server does not let this user read it ({status}).</source>
+        <translation>Der Server lässt diesen Benutzer sie nicht lesen ({status}).</translation>
+    </message>
+    <message>
+        <source>The server does not let this user read the folder.</source>
+        <translation>Der Server lässt diesen Benutzer den Ordner nicht lesen.</translation>
+    </message>
+    <message>
         <source>The server does not record how long statements take.</source>
         <translation>Der Server zeichnet nicht auf, wie lange Anweisungen dauern.</translation>
     </message>
@@ -12178,8 +12326,24 @@ Was kostet der Eintritt?</translation>
         <translation>Der Server sagt nicht, was es ist.</translation>
     </message>
     <message>
+        <source>The server failed ({status}).</source>
+        <translation>Der Server meldet einen Fehler ({status}).</translation>
+    </message>
+    <message>
         <source>The server is ending.</source>
         <translation>Der Server wird beendet.</translation>
+    </message>
+    <message>
+        <source>The server refused the password.</source>
+        <translation>Der Server hat das Passwort abgelehnt.</translation>
+    </message>
+    <message>
+        <source>The server sends on from address to address.</source>
+        <translation>Der Server verweist endlos von Adresse zu Adresse.</translation>
+    </message>
+    <message>
+        <source>The server sends on to {target}.</source>
+        <translation>Der Server verweist weiter an {target}.</translation>
     </message>
     <message>
         <source>The server starts without asking for one: choose a key without a password.</source>
@@ -12350,6 +12514,10 @@ Was kostet der Eintritt?</translation>
         <translation>Es gibt mehr Ordner als die {most:,}, die das System überwacht.</translation>
     </message>
     <message>
+        <source>There are more.</source>
+        <translation>Es gibt mehr.</translation>
+    </message>
+    <message>
         <source>There are more. A higher limit, in the options of the link, has them all.</source>
         <translation>Es gibt mehr. Mit einer höheren Grenze in den Optionen des Links sind es alle.</translation>
     </message>
@@ -12404,6 +12572,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>There is more than one scheduled question “{name}”.</source>
         <translation>Es gibt mehr als eine geplante Frage „{name}“.</translation>
+    </message>
+    <message>
+        <source>There is no WebDAV folder at this address.</source>
+        <translation>Unter dieser Adresse gibt es keinen WebDAV-Ordner.</translation>
     </message>
     <message>
         <source>There is no address to fetch.</source>
@@ -12572,6 +12744,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>This app has no part that does.</source>
         <translation>Diese App hat keinen Teil dafür.</translation>
+    </message>
+    <message>
+        <source>This computer has no keyring that can be used.</source>
+        <translation>Dieser Rechner hat keinen nutzbaren Schlüsselbund.</translation>
     </message>
     <message>
         <source>This database belongs to another program.</source>
@@ -12802,10 +12978,6 @@ Was kostet der Eintritt?</translation>
         <translation>Verlangt Frage und Antwort im Wechsel: Beiträge werden zusammengefasst.</translation>
     </message>
     <message>
-        <source>Web pages can&apos;t be read here.</source>
-        <translation>Webseiten können hier nicht gelesen werden.</translation>
-    </message>
-    <message>
         <source>What it takes from other files is left out.</source>
         <translation>Was sie aus anderen Dateien holt, bleibt weg.</translation>
     </message>
@@ -12908,6 +13080,14 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Write shared_preload_libraries = &apos;pg_stat_statements&apos; into postgresql.conf and restart the server. Then run in the library&apos;s database, as its administrator: CREATE EXTENSION pg_stat_statements; and GRANT pg_read_all_stats TO the library&apos;s role.</source>
         <translation>Schreiben Sie shared_preload_libraries = &apos;pg_stat_statements&apos; in postgresql.conf und starten Sie den Server neu. Führen Sie dann in der Datenbank der Bibliothek als ihr Verwalter aus: CREATE EXTENSION pg_stat_statements; und GRANT pg_read_all_stats TO der Rolle der Bibliothek.</translation>
+    </message>
+    <message>
+        <source>Write the address of one folder.</source>
+        <translation>Geben Sie die Adresse eines Ordners ein.</translation>
+    </message>
+    <message>
+        <source>Write the address with https://.</source>
+        <translation>Schreiben Sie die Adresse mit https://.</translation>
     </message>
     <message>
         <source>Write type:pdf, folder:taxes, after:2024 or -word; what is asked stays the question.</source>
@@ -13206,6 +13386,10 @@ Was kostet der Eintritt?</translation>
         <translation>Webseite</translation>
     </message>
     <message>
+        <source>{address} is not in the library.</source>
+        <translation>{address} ist nicht in der Bibliothek.</translation>
+    </message>
+    <message>
         <source>{all:,} of {most:,} connections are in use, {own:,} by the library.</source>
         <translation>{all:,} von {most:,} Verbindungen sind in Gebrauch, {own:,} von der Bibliothek.</translation>
     </message>
@@ -13264,6 +13448,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{hostname} states no hash for the file.</source>
         <translation>{hostname} gibt für die Datei keine Prüfsumme an.</translation>
+    </message>
+    <message>
+        <source>{host} asks to come back later ({status}).</source>
+        <translation>{host} bittet, später wiederzukommen ({status}).</translation>
     </message>
     <message>
         <source>{host} can&apos;t be reached.</source>
@@ -13358,6 +13546,10 @@ Was kostet der Eintritt?</translation>
         <translation>{name} ist nicht erreichbar.</translation>
     </message>
     <message>
+        <source>{name} could not be read.</source>
+        <translation>{name} konnte nicht gelesen werden.</translation>
+    </message>
+    <message>
         <source>{name} does not exist.</source>
         <translation>{name} gibt es nicht.</translation>
     </message>
@@ -13432,6 +13624,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{need:,} folders are watched of the {most:,} that the system allows</source>
         <translation>{need:,} Ordner werden überwacht von den {most:,}, die das System erlaubt</translation>
+    </message>
+    <message>
+        <source>{page_limit:,} files</source>
+        <translation>{page_limit:,} Dateien</translation>
     </message>
     <message>
         <source>{page_limit:,} pages</source>
@@ -13620,6 +13816,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{waiting:,} passages still get their vectors while the app runs.</source>
         <translation>{waiting:,} Textstellen bekommen ihre Vektoren noch, während die App läuft.</translation>
+    </message>
+    <message>
+        <source>{what} can&apos;t be read here.</source>
+        <translation>{what} kann hier nicht gelesen werden.</translation>
     </message>
     <message>
         <source>{what} not be fetched again.</source>
@@ -14252,6 +14452,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>No document here is known to answer it.</source>
         <translation>Von keinem Dokument hier ist bekannt, dass es sie beantwortet.</translation>
+    </message>
+    <message>
+        <source>Add a cloud folder (WebDAV)…</source>
+        <translation>Cloud-Ordner hinzufügen (WebDAV) …</translation>
     </message>
 </context>
 </TS>

@@ -374,7 +374,7 @@ class Crawler:
         began_at = time.monotonic()
         self.requests += 1
         try:
-            with self._transport.get(url, headers, budget.left_s) as answer:
+            with self._transport.request(url, headers, budget.left_s) as answer:
                 self._has_answer = True
                 if answer.status in _BUSY:
                     self._wait_or_close(site, answer)

@@ -82,7 +82,14 @@ class WebTransport:
         )
 
     @contextmanager
-    def get(self, url: str, headers: Mapping[str, str], seconds: float) -> Generator["WebResponse"]:
+    def request(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        seconds: float,
+        method: str = "GET",
+        content: bytes = b"",
+    ) -> Generator["WebResponse"]:
         """Request a normalised address; the body can be read inside the context.
 
         `seconds` covers everything, including the body.
@@ -93,9 +100,10 @@ class WebTransport:
         """
         host = host_of(url)
         request = httpcore2.Request(
-            "GET",
+            method,
             _core_url(url),
             headers=[("Host", _core_host(url)), *headers.items()],
+            content=content or None,
             extensions={"timeout": _timeouts(seconds)},
         )
         with self._mapping_errors(host), self._interruption.by(self._cancel, after_s=seconds):
@@ -143,7 +151,7 @@ class WebResponse:
         """
         pieces: list[bytes] = []
         size = 0
-        for piece in self._unpacked(max_bytes):
+        for piece in self.stream(max_bytes):
             pieces.append(piece)
             size += len(piece)
             if size > max_bytes:
@@ -154,7 +162,11 @@ class WebResponse:
             )
         return b"".join(pieces)[:max_bytes]
 
-    def _unpacked(self, max_bytes: int) -> Iterator[bytes]:
+    def stream(self, max_bytes: int) -> Iterator[bytes]:
+        """The decompressed body in pieces; PageRefused for a damaged or incomplete one.
+
+        A piece may hold `max_bytes` and one, the sum may be longer.
+        """
         encoding = self.headers.get("content-encoding", "").strip().lower()
         received = self.response.iter_stream()
         if encoding in {"", "identity"}:

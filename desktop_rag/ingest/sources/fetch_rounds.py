@@ -39,6 +39,9 @@ class FetchRun:
 
     # It could not be reached, so nothing is known of it; a limit left documents out.
     is_offline = is_cut_off = False
+    # Unreached, it is tried again after so long; not, where only the person can change anything.
+    retry_s = _RETRY_S
+    waits_for_person = False
 
     def __init__(self, source: Source, began_at: float) -> None:
         self.source = source
@@ -73,7 +76,8 @@ class FetchRounds(SourceKind):
         # Runs that were held by a pause, by the id of their source.
         self._held: dict[str, FetchRun] = {}
         self._is_sweep_due = False
-        self._retry_at: dict[str, float] = {}
+        # When to try again those that were not reached, and how long that was to wait.
+        self._retry_at: dict[str, tuple[float, float]] = {}
         self._background = BackgroundThread(
             f"fetch-{kind}", self._work, has_work=lambda: bool(self._queue) or self._is_sweep_due,
             callbacks=kit.callbacks,
@@ -178,7 +182,8 @@ class FetchRounds(SourceKind):
 
     def _is_waiting(self, source_id: str) -> bool:
         """True for a while after the source could not be reached."""
-        return 0 < self._retry_at.get(source_id, 0.0) - self._clock() <= _RETRY_S
+        until, wait_s = self._retry_at.get(source_id, (0.0, 0.0))
+        return 0 < until - self._clock() <= wait_s
 
     # --- on the thread -------------------------------------------------------------------------
 
@@ -246,7 +251,7 @@ class FetchRounds(SourceKind):
             self._finish(run, CrawlState.STOPPED)
             return True
         if run.is_offline:
-            self._retry_at[run.source.source_id] = self._clock() + _RETRY_S
+            self._retry_at[run.source.source_id] = (self._clock() + run.retry_s, run.retry_s)
             self._finish(run, CrawlState.OFFLINE)
         else:
             self._retry_at.pop(run.source.source_id, None)
@@ -256,7 +261,7 @@ class FetchRounds(SourceKind):
 
     def _finish(self, run: FetchRun, state: CrawlState) -> None:
         source, is_offline = run.source, state is CrawlState.OFFLINE
-        if not is_offline:
+        if not is_offline or run.waits_for_person:
             self._kit.sources.set_refreshed(source.source_id, self._clock())
         run.log.change(state=state, ended_at=self._clock(), waiting=0, is_cut_off=run.is_cut_off)
         self._reports.put(source.source_id, run.log.report)

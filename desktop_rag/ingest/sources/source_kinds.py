@@ -8,12 +8,12 @@ and has the indexer read it. What can't be reached is offline, and never deleted
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 from desktop_rag.core.crawling import CrawlReport
-from desktop_rag.core.domain import LINKS, ON_DISK, PROGRAM, Source, WebLinks
+from desktop_rag.core.domain import LINKS, ON_DISK, PROGRAM, Document, Source, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import FolderPreview
 from desktop_rag.ingest.background.background_thread import BackgroundPart, PipelineCallbacks
@@ -64,6 +64,10 @@ class SourceKind(BackgroundPart):
 
     def release(self) -> None:
         """Free what is made again when it is needed."""
+
+    def pages(self, document_ids: Sequence[str]) -> Mapping[str, str]:
+        """The addresses of the pages that show these documents, by their ids, where there are."""
+        return {}
 
     def checked(self, links: WebLinks) -> WebLinks:
         """The links as they are kept; AppError says what is wrong with them."""
@@ -136,6 +140,15 @@ class SourceScans:
         """The report on fetching each source, by its id."""
         self._make_those_needed()
         return {key: each for kind in self._fetching for key, each in kind.reports.items()}
+
+    def with_pages(self, documents: Sequence[Document]) -> list[Document]:
+        """The documents with the addresses of the pages that show them on their servers."""
+        ids = [d.document_id for d in documents] if self._fetching else []
+        pages = {key: page for kind in self._fetching for key, page in kind.pages(ids).items()}
+        return [
+            replace(d, site_url=page) if (page := pages.get(d.document_id)) else d
+            for d in documents
+        ]
 
     def stop(self, source_id: str) -> None:
         """End the fetching of a source where it is."""

@@ -46,6 +46,9 @@ _MAX_MERGED = 2000
 _STATE_RANKS = {state: rank for rank, state in enumerate(DocumentState)}
 
 
+_ID_CHARS = 32
+
+
 class Row:
     """One document with its sort and filter texts, computed once per change.
 
@@ -68,6 +71,10 @@ class Row:
         # The folder begins with the name of the source if the file is below it.
         is_below = bool(document.url or (root and whole.startswith(root) and whole != root))
         self.facets: FacetKey = key_of(document, self.folder if is_below else "")
+        # The folder of what was fetched is named by the id of its source.
+        own = document.source_id
+        if len(own) == _ID_CHARS and self.folder.startswith(own):
+            self.folder = self.folder.removeprefix(own).lstrip("/\\")
         self.name_key = f"{self.name.casefold()}\0{whole}\0{document.document_id}"
         texts = (self.folder, self.name, document.title, told(document.reason), *document.all_tags)
         self.haystack = " ".join(texts).casefold()

@@ -196,8 +196,8 @@ class LibraryHeader(QWidget):
         self.show_actions(False)
 
     def show_actions(self, is_visible: bool) -> None:
-        """Hide all but the title while the library is empty."""
-        for widget in (*self._adding, self._below, self._summary):
+        """Hide what is about files while there are none; a folder is then offered elsewhere."""
+        for widget in (self._add_folder, self._add_files, self._below, self._summary):
             widget.setVisible(is_visible)
 
     def show_counts(self, counts: DocumentCounts) -> None:

@@ -79,7 +79,7 @@ class FolderCard(Card):
         self._open.setVisible(not source.program and (not is_offline or source.links is not None))
         self._open.setEnabled(not is_offline)
         self._locate.setVisible(is_offline and source.is_on_disk)
-        self._rescan.setEnabled(not is_offline)
+        self._rescan.setEnabled(not is_offline or source.links is not None)
         # What a program sends has no rules.
         self._options.setVisible(source.is_on_disk or source.links is not None)
         self._summary.setVisible(source.is_on_disk)

@@ -15,6 +15,7 @@ from desktop_rag.features.server.rest.collection_calls import (
     CollectionChange,
     Folder,
     Links,
+    Remote,
 )
 from desktop_rag.features.server.rest.sending_calls import SendingCalls, UploadQuery
 from desktop_rag.features.server.serving import Serving
@@ -27,6 +28,7 @@ _HOSTS = (
     " pages are fetched from public addresses only."
 )
 _FOLDER = "The whole path. Who may ask this collection may then read its files."
+_REMOTE = "As a Nextcloud shows it: https://cloud.example/remote.php/dav/files/ann/Documents/"
 _LINKS = "An address in each line; that of a sitemap stands for the pages it lists."
 # What programs call an application: the sender of these documents.
 _UPLOADS = "admin page"
@@ -100,6 +102,14 @@ class CollectionAdmin(parts.AdminPages):
                 parts.text_area("Web pages", "urls", hint=_LINKS),
                 parts.form_field("Most pages", "pages", "100", kind="number", min=1, max=10_000),
                 tag("p", parts.button("Add web pages")),
+            ),
+            parts.form(
+                visit, f"{path}/remote",
+                parts.form_field("Cloud folder (WebDAV)", "address", required=True, hint=_REMOTE),
+                parts.form_field("User", "user", autocomplete="off"),
+                parts.form_field("App password", "password", kind="password",
+                                 autocomplete="new-password"),
+                tag("p", parts.button("Add cloud folder")),
             ),
         )  # fmt: skip
 
@@ -186,6 +196,14 @@ class CollectionAdmin(parts.AdminPages):
         )
         self._calls.add_links(Caller(visit.session.token), collection_id, links)
         return Moved(f"{_PATH}/{collection_id}", "The pages are fetched now.")
+
+    @page(f"{_ONE}/remote", "POST")
+    def _add_remote(self, visit: Visit) -> Moved:
+        collection_id = self._of(visit).collection_id
+        names = ("address", "user", "password")
+        sent = {"kind": "webdav"} | {name: visit.sent(name) for name in names}
+        self._calls.add_remote(Caller(visit.session.token), collection_id, Remote.checked(sent))
+        return Moved(f"{_PATH}/{collection_id}", "The cloud folder is read now.")
 
     def _embedders(self) -> dict[str, str]:
         used = {c.embedder for c in self._library.collections.all()} - {*NAMES}

@@ -86,6 +86,17 @@ class Links(Form):
     refresh_hours: Annotated[float, Field(ge=0, le=8760, allow_inf_nan=False)] = 24.0
 
 
+class Remote(Form):
+    """A place on another server, such as a cloud folder, read as a user of it."""
+
+    kind: Annotated[str, Field(max_length=40, description="Such as `webdav`.")]
+    address: Annotated[str, Field(min_length=1, max_length=2048)]
+    user: Annotated[str, Field(max_length=256)] = ""
+    password: Annotated[str, Field(max_length=1024, description="Kept in the keyring.")] = ""
+    file_limit: Annotated[int, Field(ge=1, le=1_000_000)] = 100_000
+    refresh_hours: Annotated[float, Field(ge=0, le=8760, allow_inf_nan=False)] = 24.0
+
+
 class Folder(Form):
     """A folder of the server's computer, by its whole path."""
 
@@ -204,6 +215,20 @@ class CollectionCalls(Calls):
         wanted = WebLinks(tuple(body.urls), body.page_limit, body.refresh_hours)
         return _shown_source(self._library.sources.add_links(wanted, collection_id), 0)
 
+    @operation("POST collections/{collection_id}/remotes", ADMIN, 202)
+    def add_remote(self, caller: Caller, collection_id: Id, body: Remote) -> SourceAnswer:
+        """Add a place on another server; its files are read from now on.
+
+        Who may ask the collection may then read them. The host may be one of the local network.
+        """
+        need_every_collection(caller)
+        self._readable.collection(caller, collection_id)
+        links = WebLinks(
+            (body.address,), body.file_limit, body.refresh_hours, remote=body.kind, user=body.user
+        )
+        sources = self._library.sources
+        return _shown_source(sources.add_links(links, collection_id, password=body.password), 0)
+
     @operation("POST collections/{collection_id}/folders", ADMIN, 202)
     def add_folder(self, caller: Caller, collection_id: Id, body: Folder) -> SourceAnswer:
         """Add a folder of the server's computer; its files are read from now on.
@@ -300,7 +325,7 @@ def _named(make: Callable[[], Collection]) -> Collection:
 
 
 def _shown_source(source: Source, documents: int) -> SourceAnswer:
-    kind = "application" if source.program else "links" if source.links else "folder"
+    kind = "application" if source.program else source.kind if source.links else "folder"
     return SourceAnswer.of(
         source,
         id=source.source_id,

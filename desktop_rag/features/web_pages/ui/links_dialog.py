@@ -1,6 +1,6 @@
 """A dialog for adding web pages, and for changing what is read of them. Qt thread."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, Signal, Slot
@@ -75,8 +75,10 @@ class CrawlPanel(Card):
 
     stop_requested = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, words: Callable[[CrawlReport], str]) -> None:
+        """`words` say how far it is."""
         super().__init__()
+        self._words = words
         self._summary = PlainLabel(wrap=True)
         self._stop = TextButton(tr("Stop"), then=self.stop_requested)
         self._counts = PlainLabel(tone="muted", scale="small", wrap=True)
@@ -99,7 +101,7 @@ class CrawlPanel(Card):
 
     def show_report(self, report: CrawlReport) -> None:
         """Show the progress or the result."""
-        self._summary.setText(_summary(report))
+        self._summary.setText(self._words(report))
         self._stop.setVisible(report.state in _UNDER_WAY)
         pieces = [count_of(report.requests, tr("request"), tr("requests"))]
         if report.waiting:
@@ -150,6 +152,17 @@ _DEFAULT_H = 24.0
 _ADD, _ADD_ANYWAY = tr("Add links"), tr("Add anyway")
 
 
+def update_field(hours: float) -> DropDown:
+    """A choice of the hours between two updates."""
+    field = DropDown()
+    for each, words in _UPDATES.items():
+        field.addItem(words, each)
+    if field.findData(hours) < 0:
+        field.addItem(tr("Every {hours} hours", hours=f"{hours:g}"), hours)
+    field.setCurrentIndex(field.findData(hours))
+    return field
+
+
 class LinksDialog(QDialog):
     """`submitted` carries the collection's name and the WebLinks when the person confirms.
 
@@ -179,14 +192,11 @@ class LinksDialog(QDialog):
         self._limit = number_field(1, 10_000, 50, tr(" pages"))
         self._limit.setValue(links.page_limit)
         self._limit.setAccessibleName(tr("Maximum number of pages"))
-        self._refresh = DropDown()
-        for hours, words in _UPDATES.items():
-            self._refresh.addItem(words, hours)
-        self._show_refresh(links.refresh_hours if source else _DEFAULT_H)
+        self._refresh = update_field(links.refresh_hours if source else _DEFAULT_H)
         self._refresh.setAccessibleName(tr("Update"))
         self._collection = CollectionField(collections)
         self._follow = FollowForm(links)
-        self._panel = CrawlPanel()
+        self._panel = CrawlPanel(_summary)
         self._panel.hide()
         self._panel.stop_requested.connect(self.stop_requested)
         self._error = PlainLabel(tone="danger", wrap=True)
@@ -239,12 +249,6 @@ class LinksDialog(QDialog):
         if self._panel.isHidden():
             self._panel.show()
             self.resize(self.width(), self.height() + self._panel.sizeHint().height())
-
-    def _show_refresh(self, hours: float) -> None:
-        if self._refresh.findData(hours) < 0:
-            words = tr("Every {hours} hours", hours=f"{hours:g}")
-            self._refresh.addItem(words, hours)
-        self._refresh.setCurrentIndex(self._refresh.findData(hours))
 
     def show_error(self, error: AppError) -> None:
         """Show what is wrong with the addresses."""

@@ -229,7 +229,8 @@ class PreviewPanel(Card):
                 tr(
                     "{formats}. Searchable by words almost at once, by meaning later.",
                     formats=_formats_in_words(preview.by_format),
-                ),
+                )
+                + _fetching_in_words(preview.fetch_seconds),
             )
         for left_out in preview.left_out:
             self._list.addWidget(_left_out_label(left_out))
@@ -241,6 +242,12 @@ class PreviewPanel(Card):
         self._details.setText(details)
         self._left_out.hide()
         clear(self._list)
+
+
+def _fetching_in_words(seconds: float) -> str:
+    """How long fetching takes; "" for what is on this computer."""
+    minutes = count_of(max(1, round(seconds / 60)), tr("minute"), tr("minutes"))
+    return " " + tr("Fetching takes about {minutes}.", minutes=minutes) if seconds else ""
 
 
 def _formats_in_words(by_format: dict[str, int]) -> str:

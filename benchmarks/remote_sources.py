@@ -1,0 +1,145 @@
+"""Rounds over a WebDAV folder: what is found within one, what that costs, and what kills do.
+
+    python -m benchmarks.remote_sources [--files 5000] [--kills 20] [--kind ids|plain|sync]
+
+A first round over the files, killed at random; then 100 files changed, 50 moved and 30 deleted,
+and one round, killed as well. Said are the seconds, the requests, the bytes that came against those
+that changed, the files that were fetched twice, and those that are wrong: kept copies are compared
+with the files of the server. The server is the one of the tests, in this process. Nothing is
+indexed.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from desktop_rag.core.paths import Home
+from desktop_rag.features.remote_sources.http_place import PlaceLimits
+from tests.remote_room import RemoteRoom
+from tests.servers.dav_server import DavServer
+
+_KINDS = {"ids": (True, False), "plain": (False, False), "sync": (False, True)}
+_CHANGED, _MOVED, _DELETED = 100, 50, 30
+_PATIENCE = PlaceLimits(seconds=300.0)
+
+
+def one_round(home: Path, url: str) -> None:
+    """Run a round in this process, which another one may kill."""
+    room = RemoteRoom(Home(home), _PATIENCE)
+    room.remotes.start()
+    if room.sources.sources():
+        room.remotes.request(room.sources.sources()[0])
+    else:
+        room.add_remote(url, "", limit=1_000_000)
+    while not room.remotes.is_idle:
+        time.sleep(0.05)
+    summary, [report] = room.heard.scanned[-1], room.remotes.reports.values()
+    print(json.dumps({"state": report.state.value, "found": summary.label()}))
+    room.close()
+
+
+def rounds(home: Path, cloud: DavServer, kills: int, seconds: float) -> dict[str, object]:
+    """Rounds that are killed at random moments, and one that is not."""
+    cloud.asked.clear()
+    cloud.sent_bytes = 0
+    command = [sys.executable, "-m", "benchmarks.remote_sources", "--child", str(home), cloud.url()]
+    done, began_at, lived_s = 0, time.monotonic(), 0.0
+    for _ in range(kills):
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        try:
+            child.wait(random.uniform(2.0, 2.0 + seconds))
+        except subprocess.TimeoutExpired:
+            child.kill()
+            done += 1
+        child.wait()
+    begun_at = time.monotonic()
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    lived_s = time.monotonic() - begun_at
+    gets = Counter(cloud.asked_for("GET"))
+    return json.loads(said) | {
+        "kills": done,
+        "seconds": round(time.monotonic() - began_at, 1),
+        "seconds of the last": round(lived_s, 1),
+        "requests": len(cloud.asked),
+        "bytes": cloud.sent_bytes,
+        "fetched twice": sum(n - 1 for n in gets.values()),
+    }
+
+
+def wrong(home: Path, cloud: DavServer) -> int:
+    """How many files are missing here, are too many, or have another content."""
+    room = RemoteRoom(Home(home), _PATIENCE)
+    try:
+        [source] = room.sources.sources()
+        rows = {row.document_id: row for row in room.documents.documents()}
+        kept = {
+            each.item.path: rows[each.document_id].path.read_bytes()
+            for each in room.journal.items(source.source_id)
+        }
+        files = {path: file.content for path, file in cloud.files.items()}
+        copies = [path for path in source.path.rglob("*") if path.is_file()]
+        differing = {p for p in kept.keys() | files.keys() if kept.get(p) != files.get(p)}
+        return len(differing) + abs(len(rows) - len(files)) + abs(len(copies) - len(files))
+    finally:
+        room.close()
+
+
+def change(cloud: DavServer, chance: random.Random) -> int:
+    """Change, move and delete files; returns the bytes that changed."""
+    chosen = chance.sample(sorted(cloud.files), _CHANGED + _MOVED + _DELETED)
+    changed = chosen[:_CHANGED]
+    for path in changed:
+        cloud.write(path, f"Changed: {path}. " * chance.randint(1, 100))
+    for path in chosen[_CHANGED : _CHANGED + _MOVED]:
+        cloud.move(path, f"moved/{chance.randint(0, 9)}/{path.replace('/', '-')}")
+    for path in chosen[_CHANGED + _MOVED :]:
+        cloud.delete(path)
+    return sum(len(cloud.files[path].content) for path in changed)
+
+
+def main() -> None:
+    """Print a line of JSON for each round."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--files", type=int, default=5_000)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--kind", choices=[*_KINDS], default="ids")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--child", nargs=2, metavar=("HOME", "URL"))
+    given = parser.parse_args()
+    if given.child:
+        one_round(Path(given.child[0]), given.child[1])
+        return
+    chance = random.Random(given.seed)
+    random.seed(given.seed)
+    has_ids, has_sync = _KINDS[given.kind]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        DavServer(has_ids=has_ids, has_sync=has_sync, password="") as cloud,
+    ):
+        home = Path(folder)
+        for number in range(given.files):
+            path = f"folder-{number % 100}/sub-{number % 7}/file-{number}.txt"
+            cloud.write(path, f"This is file {number}. " * chance.randint(1, 60))
+        total = sum(len(file.content) for file in cloud.files.values())
+        half = given.kills // 2
+        first = rounds(home, cloud, given.kills - half, given.files / 500)
+        first |= {"times the bytes": round(int(str(first["bytes"])) / total, 3)}
+        print(json.dumps({"round": "first", "load": os.getloadavg()[0]} | first), flush=True)
+        print(json.dumps({"wrong": wrong(home, cloud)}), flush=True)
+        changed = change(cloud, chance)
+        second = rounds(home, cloud, half, 3.0)
+        second |= {"times the bytes": round(int(str(second["bytes"])) / changed, 3)}
+        print(json.dumps({"round": "changes", "load": os.getloadavg()[0]} | second), flush=True)
+        print(json.dumps({"wrong": wrong(home, cloud)}), flush=True)
+        print(json.dumps({"round": "nothing new"} | rounds(home, cloud, 0, 0.0)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""Adds folders of servers, and changes how they are read. Qt thread."""
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QWidget
+
+from desktop_rag.core.crawling import CrawlReport
+from desktop_rag.core.domain import Collection, Source, WebLinks
+from desktop_rag.core.language.translation import tr
+from desktop_rag.features.remote_sources.remote_sources import MOST_FILES
+from desktop_rag.features.remote_sources.ui.remote_dialog import RemoteDialog
+from desktop_rag.features.remote_sources.webdav import WEBDAV
+from desktop_rag.ingest.library import Library
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.library.source_actions import FurtherKind, id_of
+from desktop_rag.ui.widgets.forms import open_once
+
+_LOOK_MS = 1_000
+
+
+def webdav_in_window(bridge: Bridge, library: Library) -> FurtherKind:
+    """Cloud folders as a kind of source of the library page."""
+    add, edit = partial(_add, bridge, library), partial(_edit, bridge, library)
+    return FurtherKind(WEBDAV.name, tr("Add a cloud folder (WebDAV)…"), add, edit)
+
+
+def _add(
+    bridge: Bridge, library: Library, page: QWidget, collections: Sequence[Collection],
+    changed: Callable[[], None],
+) -> None:  # fmt: skip
+    """Let the person enter a place, see what is there, and add it."""
+    dialog = RemoteDialog(WEBDAV.name, MOST_FILES, collections, page)
+    sources, closed = library.sources, threading.Event()
+
+    def finish(_source: Source) -> None:
+        dialog.accept()
+        changed()
+
+    def look(links: WebLinks, password: str) -> None:
+        bridge.run(
+            dialog,
+            lambda: sources.preview_links(links, password, closed),
+            dialog.show_preview,
+            dialog.show_error,
+        )
+
+    def add(collection: str, links: WebLinks, password: str) -> None:
+        bridge.run(
+            dialog,
+            lambda: sources.add_links(links, id_of(library, collection), password=password),
+            finish,
+            dialog.show_error,
+        )
+
+    dialog.look_requested.connect(look)
+    dialog.submitted.connect(add)
+    dialog.finished.connect(closed.set)
+    open_once(dialog)
+
+
+def _edit(
+    bridge: Bridge, library: Library, page: QWidget, source: Source, changed: Callable[[], None]
+) -> None:
+    """Let the person change address and password; shows the progress or result of a round."""
+    dialog = RemoteDialog(WEBDAV.name, MOST_FILES, [], page, source)
+    sources, source_id = library.sources, source.source_id
+
+    def finish(_: object) -> None:
+        dialog.accept()
+        changed()
+
+    def save(_collection: str, links: WebLinks, password: str) -> None:
+        bridge.run(
+            dialog,
+            lambda: sources.set_links(source_id, links, password=password),
+            finish,
+            dialog.show_error,
+        )
+
+    def show(report: CrawlReport | None) -> None:
+        if report:
+            dialog.show_report(report)
+
+    def look() -> None:
+        bridge.run(dialog, lambda: sources.crawls().get(source_id), show)
+
+    def stop() -> None:
+        bridge.run(dialog, lambda: sources.stop_crawl(source_id), lambda _: look())
+
+    timer = QTimer(dialog, interval=_LOOK_MS)
+    timer.timeout.connect(look)
+    timer.start()
+    dialog.submitted.connect(save)
+    dialog.stop_requested.connect(stop)
+    look()
+    open_once(dialog)
