@@ -78,14 +78,12 @@ class Insistence:
         """What a turn claims against the last answer; "" for a mere denial, None for neither."""
         if len(text) > _LONGEST_CHARS:
             return None
-        sentences = [found[0].strip() for found in _SENTENCE.finditer(text.replace("’", "'"))]
+        plain = text.replace("’", "'")
+        sentences = [found[0].strip() for found in _SENTENCE.finditer(plain)]
         stated = [s for s in sentences if s.strip(_EDGES) and not s.endswith(_QUESTION_MARKS)]
-        if is_likely_english(words(text)):
-            return _english().claimed(stated, is_first=stated[:1] == sentences[:1])
-        return self._by_meaning(text, stated) if stated else None
-
-    def _by_meaning(self, text: str, stated: Sequence[str]) -> str | None:
-        if not self._says(_TEXT, text):
+        is_english = is_likely_english(words(text))
+        insists = _english().insists(stated) if is_english else self._says(_TEXT, text)
+        if not (stated and insists):
             return None
         kept: list[str] = []
         for clause in (c.strip(_EDGES) for sentence in stated for c in _CLAUSE.split(sentence)):
@@ -93,9 +91,11 @@ class Insistence:
             is_other = len(clause.split()) <= _LEAST_WORDS and _NUMBER.search(clause)
             if is_other and any(map(_NUMBER.search, kept)):
                 continue
-            if clause and not self._says(_CLAUSES, clause):
+            if is_english:
+                kept.append(_english().claim_in(clause))
+            elif clause and not self._says(_CLAUSES, clause):
                 kept.append(clause)
-        return ", ".join(kept)
+        return ", ".join(filter(None, kept))
 
     def _says(self, kind: str, text: str) -> bool:
         """True when a text is of a kind by its vector; False where the model fails."""
@@ -120,55 +120,39 @@ class ClaimChecks:
 class _English:
     """The phrases of English; see resources/questions/insisting.toml."""
 
-    insists: re.Pattern[str]
+    denies: re.Pattern[str]
     opener: re.Pattern[str]
     fillers: re.Pattern[str]
     asks: re.Pattern[str]
     explains: re.Pattern[str]
 
-    def claimed(self, stated: Sequence[str], *, is_first: bool) -> str | None:
-        """What the sentences claim; "" for a mere denial, None where none insists."""
-        if len(stated) > 1 and is_first and not self._asks_first(stated[1]):
-            # "No. It was 2019." is one objection.
-            first = stated[0].strip(_EDGES)
-            joined = [f"{first}, {stated[1]}", *stated[2:]]
-            stated = joined if len(first.split()) == 1 else stated
+    def insists(self, stated: Sequence[str]) -> bool:
+        """True when a sentence denies, or the first begins like that, and none asks instead."""
         for place, sentence in enumerate(stated):
-            if not self._asks_first(sentence) and self._insists(sentence, is_first=not place):
-                return " ".join(filter(None, map(self._claim_in, stated)))
-        return None
+            begun = self._begun(sentence)
+            asks = self.asks.match(sentence) or self.asks.match(begun)
+            denied = self.denies.match(begun)
+            if asks and not (denied and len(denied[0]) > len(asks[0])):
+                continue
+            # "No. It was 2019." is one objection.
+            opener = None if place else self.opener.match(begun)
+            more = " ".join([begun[opener.end() :], *stated[1:2]]) if opener else ""
+            is_more = bool(more.strip(_EDGES)) and not self.asks.match(more.strip(_EDGES))
+            is_request = self.explains.search(self.denies.sub("", sentence))
+            if (is_more or self.denies.search(sentence)) and not is_request:
+                return True
+        return False
 
-    def _begun(self, sentence: str) -> str:
-        """The sentence without the fillers that it begins with: "look, …", but not "look again"."""
-        return sentence if self.insists.match(sentence) else self.fillers.sub("", sentence)
+    def claim_in(self, clause: str) -> str:
+        """A clause without the words that only insist; "" when it has no others."""
+        begun = self.opener.sub("", self._begun(clause)).strip(_EDGES)
+        rest = " ".join(self.denies.sub("", begun).split()).strip(_EDGES)
+        is_claim = rest == begun or len(rest.split()) >= _LEAST_WORDS or _NUMBER.search(rest)
+        return rest if is_claim else ""
 
-    def _asks_first(self, sentence: str) -> bool:
-        """True when it begins as a question or a request, and with no longer denial."""
-        begun = self._begun(sentence)
-        asks, denies = (
-            self.asks.match(sentence) or self.asks.match(begun),
-            self.insists.match(begun),
-        )
-        return bool(asks) and not (denies and len(denies[0]) > len(asks[0]))
-
-    def _insists(self, sentence: str, *, is_first: bool) -> bool:
-        """True when a phrase does and none says what was meant or asks for something."""
-        begun = self._begun(sentence)
-        opener = self.opener.match(begun) if is_first else None
-        has_more = opener and begun[opener.end() :].strip(_EDGES)
-        is_request = self.explains.search(self.insists.sub("", sentence))
-        return bool(has_more or self.insists.search(sentence)) and not is_request
-
-    def _claim_in(self, sentence: str) -> str:
-        """The sentence without the clauses, or at least the words, that only insist."""
-        clauses = [clause.strip(_EDGES) for clause in _CLAUSE.split(self._begun(sentence))]
-        claims = [clause for clause in clauses if not self.insists.search(clause)]
-        if claims:
-            opener = self.opener.match(claims[0]) if claims[0] == clauses[0] else None
-            claims[0] = claims[0][opener.end() :].strip(_EDGES) if opener else claims[0]
-            return ", ".join(filter(None, claims))
-        rest = " ".join(self.insists.sub("", sentence).split()).strip(_EDGES)
-        return rest if len(rest.split()) >= _LEAST_WORDS or _NUMBER.search(rest) else ""
+    def _begun(self, text: str) -> str:
+        """The text without the fillers that it begins with: "look, …", but not "look again"."""
+        return text if self.denies.match(text) else self.fillers.sub("", text)
 
 
 @cache
@@ -193,7 +177,7 @@ def _english() -> _English:
     )
     number = rf"(?<!\w){table['not']}\s+(?:\w{{1,4}}\s+)?\d[\d.,:]*"
     begins = rf"^(?:{fillers}[\s,.…–—-]*)+"
-    patterns = (f"{insists}|{number}", opener, begins, asks, explains)
+    patterns = (f"{insists}|{number}", f"^{opener}", begins, asks, explains)
     return _English(*(re.compile(each, re.IGNORECASE) for each in patterns))
 
 
