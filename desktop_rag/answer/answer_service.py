@@ -543,7 +543,7 @@ class AnswerService:
             for sources in (at_home, [s for s in draft.sources if s not in at_home]) if sources
         ]  # fmt: skip
         sure = "\n\n".join(text for text, is_sure in said if is_sure)
-        text = sure or next((text for text, _ in said if text), "")
+        text = sure or "\n\n".join(text for text, _ in said if text)
         draft.is_unsure = not sure
         near = [s for s in draft.sources if s.n not in apart and s.n not in across]
         known = " ".join(word for name in names for word in name) if near else ""
