@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import PurePath
 from typing import Protocol
 
 from desktop_rag.answer.checking.answer_claims import says_nothing
@@ -78,6 +77,7 @@ from desktop_rag.core.conversation import (
     SourcesFound,
     TextDelta,
 )
+from desktop_rag.core.domain import shown_name
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.languages import OTHER_LATIN, UNKNOWN, question_language
 from desktop_rag.core.language.translation import tr
@@ -551,7 +551,7 @@ class AnswerService:
             piece := nearest_piece(asked, near or draft.sources, meaning, around, known)
         ):
             [source] = [source for source in draft.sources if source.n == piece.n]
-            name = PurePath(source.path).name or source.title
+            name = shown_name(source.path) or source.title
             draft.nearest_said = f"**{quoted(name)}**: {quoted(piece.text)}"
         return text
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, ClassVar, Literal
 from urllib.parse import unquote, urlsplit
 
@@ -330,7 +330,17 @@ class Document:
         """The name in a list: the file name with the part, or the address of a page."""
         if self.url:
             return self.url
-        return f"{self.path.name}{HEADING_SEPARATOR}{self.part}" if self.part else self.path.name
+        name = shown_name(self.path)
+        return f"{name}{HEADING_SEPARATOR}{self.part}" if self.part else name
+
+
+_OF_PROGRAM = re.compile(r"[/\\]sent[/\\][0-9a-f]{32}[/\\]([^/\\]+)-[0-9a-f]{16}(\.\w+)$")
+
+
+def shown_name(path: PurePath | str) -> str:
+    """The name of a file; of one that a program sent, without what keeps its contents apart."""
+    sent = _OF_PROGRAM.search(str(path))
+    return f"{sent[1]}{sent[2]}" if sent else PurePath(path).name
 
 
 class FileCondition(StrEnum):

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Annotated, ClassVar
 
-from desktop_rag.core.domain import Collection, Document, Source
+from desktop_rag.core.domain import Collection, Document, Source, shown_name
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.records import LONGEST_PATH, Record, Within
 
@@ -57,7 +57,7 @@ class ScopeItem:
     def of_place(cls, document_id: str, path: str, part: str = "", url: str = "") -> "ScopeItem":
         """The document of a source or a passage."""
         is_file = not (part or url)
-        name = url or part or PurePath(path).name
+        name = url or part or shown_name(path)
         return cls(ScopeKind.FILE, document_id, name, path if is_file else "")
 
     @classmethod

@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, permutations
-from pathlib import PurePath
 from threading import Event
 
 from desktop_rag.answer.endpoints.helper_job import generate_telling
@@ -31,6 +30,7 @@ from desktop_rag.answer.writing.answer_texts import AnswerTexts
 from desktop_rag.answer.writing.answers import AnswerDraft
 from desktop_rag.answer.writing.extractive_answer import quoted
 from desktop_rag.core.conversation import AnswerEvent, AnswerWaits, SourceRef
+from desktop_rag.core.domain import shown_name
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.languages import language_of
 from desktop_rag.core.terms import terms
@@ -399,7 +399,7 @@ def _text_of(read: RuleQuery, result: QueryResult, found: FoundTable, texts: Ans
         made=made,
         count=len(table.rows if used is None else used),
         total=len(table.rows),
-        title=quoted(PurePath(found.source.path).name),
+        title=quoted(shown_name(found.source.path)),
         where=texts.said("rule_where", conditions=where) if where else "",
     )
     shown = result_cells(result, [table])[:_MOST_LISTED]

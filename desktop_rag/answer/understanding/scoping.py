@@ -19,7 +19,7 @@ from desktop_rag.answer.understanding.file_words import (
     words_for,
 )
 from desktop_rag.answer.writing.answers import AnswerRequest
-from desktop_rag.core.domain import Collection, Document, DocumentState, Source
+from desktop_rag.core.domain import Collection, Document, DocumentState, Source, shown_name
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.languages import function_words, month_numbers
 from desktop_rag.core.query import Filters, Query, asks_for_summary, parse_query
@@ -325,7 +325,7 @@ def _spans(
     """
     by_place: dict[tuple[int, int, bool], list[str]] = {}
     for path in paths:
-        name = unicodedata.normalize("NFC", PurePath(path).name)[:_LONGEST_NAME]
+        name = unicodedata.normalize("NFC", shown_name(path))[:_LONGEST_NAME]
         ending = _ENDING.search(name) if has_ending else None
         stem = name[: ending.start()] if ending else name
         letters = [c for c in stem if c.isalnum()]
@@ -378,7 +378,7 @@ def _is_asked_for(
 
 
 def _stem(path: str) -> str:
-    return _ENDING.sub("", PurePath(path).name)
+    return _ENDING.sub("", shown_name(path))
 
 
 def _names_more(path: str) -> bool:
@@ -566,7 +566,7 @@ class Scoping:
         """The file with nearly the name that a text names; none when several come as near."""
         for match in _LIKE_A_NAME.finditer(text):
             found = self._names.spelled_like(match[0], scope, _MOST_ALIKE)
-            names = {PurePath(path).name.casefold() for _, path in found}
+            names = {shown_name(path).casefold() for _, path in found}
             if len(names) == 1:
                 paths = tuple(path for _, path in found)
                 hint = f"No file is called “{match[0]}”; the nearest name was taken."
@@ -627,7 +627,7 @@ def _may_name_folder(text: str) -> bool:
 
 def _shown(paths: Sequence[str]) -> list[str]:
     """The file names, each with its folder where several are the same."""
-    names = [PurePath(path).name for path in paths]
+    names = [shown_name(path) for path in paths]
     return [
         name if names.count(name) == 1 else f"{PurePath(path).parent.name}/{name}"
         for name, path in zip(names, paths, strict=True)
@@ -637,7 +637,7 @@ def _shown(paths: Sequence[str]) -> list[str]:
 def _ambiguous(files: Sequence[Mention]) -> tuple[str, ...]:
     """A sentence for each name that several files bear."""
     return tuple(
-        f"{len(mention.paths):,} files have the name “{PurePath(mention.paths[0]).name}”."
+        f"{len(mention.paths):,} files have the name “{shown_name(mention.paths[0])}”."
         for mention in files
         if len({PurePath(path).name for path in mention.paths}) < len(mention.paths)
     )

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from desktop_rag.answer.writing.excerpt_units import Unit, is_shouted, label_of, plain, units_of
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.domain import Document
+from desktop_rag.core.domain import Document, shown_name
 from desktop_rag.core.language.languages import (
     NUMBER_WORDS,
     function_words,
@@ -85,7 +85,7 @@ def surroundings_of(
             text[max(0, source.start - _ABOVE) : source.start] if text else "",
             document.language if document else "",
             heading,
-            PurePath(source.path).name,
+            shown_name(source.path),
             version,
             older if version.is_older else "",
             top == source.title or source.title not in {heading.title for heading in headings},

@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import PurePath
 from typing import Any
 
 from desktop_rag.core.claims import Claim, Verdict, place_of_sign
 from desktop_rag.core.conversation import Message, SourceRef
+from desktop_rag.core.domain import shown_name
 
 _MARKER = re.compile(r"\[(\d{1,4}(?:\s*,\s*\d{1,4})*)\]")
 _CODE = re.compile(r"(?s)```.*?(?:```|\Z)|`[^`\n]+`")
@@ -71,7 +71,7 @@ def source_json(
 
     Who doesn't see paths gets the name of the file.
     """
-    path = "" if source.url else source.path if sees_paths else PurePath(source.path).name
+    path = "" if source.url else source.path if sees_paths else shown_name(source.path)
     found = {claim.verdict for claim in claims if claim.n == source.n}
     return {
         "n": source.n,
@@ -138,7 +138,7 @@ def markdown_list(sources: Sequence[SourceRef], address: AddressOf) -> str:
 
 def title_of(source: SourceRef) -> str:
     """The title of a source on one line."""
-    return " ".join(source.title.split()) or PurePath(source.path).name or source.url
+    return " ".join(source.title.split()) or shown_name(source.path) or source.url
 
 
 def _in_words(source: SourceRef) -> str:

@@ -298,6 +298,11 @@ def test_files_are_uploaded(admin: AdminBrowser) -> None:
     assert "2 files are read now" in sent.text
     library.indexing.wait_until_idle(30)
     assert {"tower.md", "well.md"} <= {d.title for d in library.documents.all()}
+    with admin.server.client() as client:
+        asked = {"question": "By whom is the tower climbed?"}
+        answer = client.post("/api/v1/ask", json=asked).json()
+    # Not by the name that tells contents apart.
+    assert answer["text"].startswith("*tower.md*: ")
     forged = admin.client.post(
         f"{path}/upload", data={"form_key": "guessed"}, files=files,
         headers={"origin": admin.server.address},

@@ -9,6 +9,7 @@ from desktop_rag.answer.understanding.scoping import (
     mentioned_folders,
     without,
 )
+from desktop_rag.core.domain import shown_name
 
 PATHS = (
     "/d/money/workbook-2026.xlsx", "/d/handbook/emergency-plan.docx", "/d/governance/rules.docx",
@@ -55,6 +56,16 @@ def test_a_file_is_named_and_nothing_else_is_asked(question: str, name: str) -> 
     assert bool(asks_for_content(rest)) == (
         "helicopter" not in question and "ADOBE" not in question
     )
+
+
+@pytest.mark.parametrize("separator", ["/", "\\"])
+def test_a_file_that_a_program_sent_has_the_name_it_was_sent_by(separator: str) -> None:
+    name = f"canteen-{'6fd9eefd7e3b353d'}.txt"
+    path = separator.join(("/home", "sent", "9ebf7ed29ceb470590e80f1777b27c97", name))
+    assert shown_name(path) == "canteen.txt"
+    assert shown_name(f"/docs/{name}") == name
+    [mention] = mentioned_files("What does canteen.txt say?", [path])
+    assert mention.paths == (path,)
 
 
 @pytest.mark.parametrize(
