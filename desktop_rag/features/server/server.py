@@ -39,12 +39,7 @@ from desktop_rag.features.server.filters.standard_filters import (
     RequestLog,
     standard_chain,
 )
-from desktop_rag.features.server.guards.request_guard import (
-    Addresses,
-    PacedProtocol,
-    RequestGuard,
-    RequestLimits,
-)
+from desktop_rag.features.server.guards.request_guard import Addresses, PacedProtocol, RequestGuard
 from desktop_rag.features.server.html_writer import document as html_document
 from desktop_rag.features.server.html_writer import tag
 from desktop_rag.features.server.mcp_server.library_mcp import MCPOverHTTP
@@ -160,12 +155,7 @@ _UNAVAILABLE = 503
 _CLIENT_LEFT = 499
 
 
-def web_app(
-    serving: Serving,
-    mcp: MCPOverHTTP,
-    addresses: Callable[[], Addresses],
-    limits: RequestLimits | None = None,
-) -> ASGIApp:
+def web_app(serving: Serving, mcp: MCPOverHTTP, addresses: Callable[[], Addresses]) -> ASGIApp:
     """The server as one ASGI application behind the guard; `mcp` must run while it is used."""
 
     async def ready(_request: Request) -> Response:
@@ -185,7 +175,7 @@ def web_app(
     faults = (Refusal, AppError, HTTPException, ClientDisconnect, Exception)
     app = Starlette(routes=routes, exception_handlers=dict.fromkeys(faults, _on_fault))
     app.router.redirect_slashes = False
-    guard = RequestGuard(app, addresses, serving.authority.allowed_origins, limits)
+    guard = RequestGuard(app, addresses, serving.authority.allowed_origins)
     return FilteredApp(guard, serving.chain, serving.workers)
 
 

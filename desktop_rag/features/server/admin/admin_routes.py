@@ -8,7 +8,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePosixPath
 
@@ -391,17 +391,6 @@ _SEE_OTHER = 303
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    exchange: Exchange
-    session_id: str
-    query: Mapping[str, str]
-    parts: Mapping[str, str]
-    form: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    is_post: bool = False
-    files: Sequence[tuple[str, bytes]] = ()
-
-
 class AdminRoutes:
     """Lets those with an admin token in, and shows them the pages."""
 
@@ -431,7 +420,7 @@ class AdminRoutes:
             Route("/admin/{rest:path}", unknown, methods=["GET", "POST"]),
         ]
 
-    def _endpoint(self, answer: Callable[[_Asked], Response]) -> Endpoint:
+    def _endpoint(self, answer: Callable[[Visit], Response]) -> Endpoint:
         async def endpoint(request: Request) -> Response:
             try:
                 asked = await self._read(request)
@@ -444,13 +433,13 @@ class AdminRoutes:
 
         return endpoint
 
-    async def _read(self, request: Request) -> _Asked:
+    async def _read(self, request: Request) -> Visit:
         is_post = request.method == "POST"
         exchange = Exchange.of(request.scope)
         if exchange.origin or (is_post and "origin" not in request.headers):
             raise Refusal(403, "Only the pages of this server may use the admin page.")
         form, files = await _form_of(request) if is_post else ({}, ())
-        return _Asked(
+        return Visit(
             exchange,
             request.cookies.get(self._cookie, ""),
             dict(request.query_params),
@@ -458,29 +447,27 @@ class AdminRoutes:
             form,
             is_post,
             files,
+            parts.NOBODY,
         )
 
     # --- on a worker -----------------------------------------------------------------------
 
-    def _behind_login(self, handler: Handler, asked: _Asked) -> Response:
+    def _behind_login(self, handler: Handler, asked: Visit) -> Response:
         session = self._sessions.find(asked.session_id) if asked.session_id else None
         if session is None:
             return RedirectResponse(_LOGIN, _SEE_OTHER)
         # What an admin does is logged, but not each look at a page.
         asked.exchange.is_logged = asked.is_post
         asked.exchange.caller = Caller(session.token, asked.exchange.address)
-        visit = Visit(
-            session, asked.exchange.path, asked.query, asked.form, asked.parts, asked.is_post,
-            asked.files,
-        )  # fmt: skip
+        visit = replace(asked, session=session)
         try:
             if asked.is_post:
                 visit.check_form_key()
             answer = handler(visit)
         except Refusal as refusal:
-            return self._refused(refusal, visit, asked)
+            return self._refused(refusal, visit)
         except AppError as error:
-            return self._refused(Refusal.of_error(error), visit, asked)
+            return self._refused(Refusal.of_error(error), visit)
         if isinstance(answer, Moved):
             if answer.said:
                 session.said.append(answer.said)
@@ -488,17 +475,16 @@ class AdminRoutes:
         page = parts.framed(answer.title, answer.body, visit, self._listed)
         return HTMLResponse(page, answer.status)
 
-    def _refused(self, refusal: Refusal, visit: Visit, asked: _Asked) -> Response:
-        asked.exchange.refusal = refusal.message
-        asked.exchange.is_logged = True
+    def _refused(self, refusal: Refusal, visit: Visit) -> Response:
+        visit.exchange.refusal = refusal.message
+        visit.exchange.is_logged = True
         return _refused(refusal, visit, self._listed)
 
-    def _log_in(self, asked: _Asked) -> Response:
+    def _log_in(self, asked: Visit) -> Response:
         if not asked.is_post:
             return HTMLResponse(login_page())
         try:
-            secret = next(iter(asked.form.get("token", ())), "").strip()
-            token = self._serving.authority.token(secret, asked.exchange.address)
+            token = self._serving.authority.token(asked.sent("token"), asked.exchange.address)
         except Refusal as refusal:
             asked.exchange.refusal = refusal.message
             return HTMLResponse(login_page(refusal.message), refusal.status)
@@ -517,7 +503,7 @@ class AdminRoutes:
         )  # fmt: skip
         return response
 
-    def _log_out(self, asked: _Asked) -> Response:
+    def _log_out(self, asked: Visit) -> Response:
         def end(visit: Visit) -> Moved:
             self._sessions.close(asked.session_id)
             return Moved(_LOGIN)

@@ -10,6 +10,7 @@ from typing import TypeVar
 from urllib.parse import urlencode
 
 from desktop_rag.features.server.access.access_tokens import Token, digest_of
+from desktop_rag.features.server.access.callers import Exchange
 from desktop_rag.features.server.html_writer import Child, Html, document, tag
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.serving import Serving
@@ -31,6 +32,9 @@ class AdminSession:
     started_at: float = 0.0
     used_at: float = 0.0
     said: list[str] = field(default_factory=list[str])
+
+
+NOBODY = AdminSession(Token("", "", "", frozenset()))
 
 
 class AdminSessions:
@@ -82,18 +86,19 @@ _LARGEST_PAGE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A request of somebody who is logged in: its query, its form, and the parts of its path.
+    """A request for a page: its query, its form, and the parts of its path.
 
-    `files` of the form are names and contents.
+    `files` of the form are names and contents. A page gets the `session` of who is logged in.
     """
 
+    exchange: Exchange
+    session_id: str
+    query: Mapping[str, str]
+    parts: Mapping[str, str]
+    form: Mapping[str, Sequence[str]]
+    is_post: bool
+    files: Sequence[tuple[str, bytes]]
     session: AdminSession
-    path: str
-    query: Mapping[str, str] = field(default_factory=dict[str, str])
-    form: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    parts: Mapping[str, str] = field(default_factory=dict[str, str])
-    is_post: bool = False
-    files: Sequence[tuple[str, bytes]] = ()
 
     def one_of(self, rows: Iterable[_Row], part: str, unknown: str) -> _Row:
         """The row whose attribute is the `part` of this name in the path; refuses an `unknown`."""
@@ -134,7 +139,7 @@ class Visit:
     def with_page(self, page: int) -> str:
         """The address of another page of the same list."""
         kept = {name: value for name, value in self.query.items() if name != "page"}
-        return f"{self.path}?{urlencode({**kept, 'page': page})}"
+        return f"{self.exchange.path}?{urlencode({**kept, 'page': page})}"
 
     def check_form_key(self) -> None:
         """Refuses a form that no page of this session has shown."""
@@ -217,7 +222,9 @@ def framed(
 
 def _links(visit: Visit, pages: Sequence[tuple[str, str]]) -> list[Html]:
     def is_current(path: str) -> bool:
-        return visit.path == path or (path != "/admin" and visit.path.startswith(f"{path}/"))
+        return visit.exchange.path == path or (
+            path != "/admin" and visit.exchange.path.startswith(f"{path}/")
+        )
 
     return [
         tag("li", tag("a", title, href=path, aria_current="page" if is_current(path) else None))
@@ -317,7 +324,7 @@ def upload_form(visit: Visit, action: str, label: str, hint: str) -> Html:
 def filters(visit: Visit, *children: Child) -> Html:
     """A form that only asks for other rows of the same page."""
     show = tag("button", "Show", type="submit")
-    return tag("form", *children, show, method="get", action=visit.path, class_="filters")
+    return tag("form", *children, show, method="get", action=visit.exchange.path, class_="filters")
 
 
 def button(text: str, *, is_danger: bool = False, about: str = "") -> Html:
@@ -366,7 +373,7 @@ def question(visit: Visit, title: str, said: str, yes: str, back: str) -> Shown:
     """A page that asks before something that can't be undone; its form comes to the same path."""
     cancel = tag("a", "Cancel", href=back)
     buttons = tag("p", button(yes, is_danger=True), " ", cancel)
-    return Shown(title, form(visit, visit.path, tag("p", said), buttons))
+    return Shown(title, form(visit, visit.exchange.path, tag("p", said), buttons))
 
 
 def _labelled(label: str, box: Html, hint: str = "") -> Html:

@@ -93,30 +93,22 @@ _OTHER_NAME = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RequestLimits:
-    """Bounds of one request. A client that sends or reads too slowly is cut off."""
-
-    body_bytes: int = 8 * 1024 * 1024
-    body_s: float = 30.0
-    send_s: float = 30.0
+_MOST_BYTES = 8 * 1024 * 1024
+# A client that sends or reads too slowly is cut off.
+_READ_S = 30.0
+_SEND_S = 30.0
 
 
 class RequestGuard:
     """Checks host, origin, size and pace, and adds the headers that browsers obey."""
 
     def __init__(
-        self,
-        app: ASGIApp,
-        addresses: Callable[[], Addresses],
-        origins: Callable[[], Iterable[str]],
-        limits: RequestLimits | None = None,
+        self, app: ASGIApp, addresses: Callable[[], Addresses], origins: Callable[[], Iterable[str]]
     ) -> None:
         """Gets the server's current `addresses`, and the web `origins` allowed beside its own."""
         self._app = app
         self._addresses = addresses
         self._origins = origins
-        self._limits = limits or RequestLimits()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -140,51 +132,53 @@ class RequestGuard:
         allowed = origin if is_foreign else None
         Exchange.of(scope).origin = allowed or ""
         # The unread rest of a long body would be taken for further requests.
-        is_last = _declared(headers) > self._limits.body_bytes
-        sending = self._sending(send, allowed, is_last=is_last)
+        is_last = _declared(headers) > _MOST_BYTES
+        sending = _sending(send, allowed, is_last=is_last)
         if scope["method"] == "OPTIONS":
             await _answer_preflight(sending, allowed)
             return
         try:
-            await self._app(scope, self._receiving(headers, receive), sending)
+            await self._app(scope, _receiving(headers, receive), sending)
         except Refusal as refusal:
             # From the body, while a route was reading it.
             await refused(refusal)(scope, receive, sending)
 
-    def _receiving(self, headers: Iterable[tuple[bytes, bytes]], receive: Receive) -> Receive:
-        most, state = self._limits.body_bytes, {"bytes": 0, "is_read": False}
-        declared = _declared(headers)
 
-        async def limited() -> Message:
-            if declared > most:
-                raise _too_large(most)
-            if state["is_read"]:
-                return await receive()
-            try:
-                async with asyncio.timeout(self._limits.body_s):
-                    message = await receive()
-            except TimeoutError:
-                raise Refusal(408, "The request came too slowly.") from None
-            if message["type"] == "http.request":
-                state["bytes"] += len(message.get("body", b""))
-                state["is_read"] = not message.get("more_body", False)
-                if state["bytes"] > most:
-                    raise _too_large(most)
-            return message
+def _receiving(headers: Headers, receive: Receive) -> Receive:
+    state = {"bytes": 0, "is_read": False}
+    declared = _declared(headers)
 
-        return limited
+    async def limited() -> Message:
+        if declared > _MOST_BYTES:
+            raise _too_large()
+        if state["is_read"]:
+            return await receive()
+        try:
+            async with asyncio.timeout(_READ_S):
+                message = await receive()
+        except TimeoutError:
+            raise Refusal(408, "The request came too slowly.") from None
+        if message["type"] == "http.request":
+            state["bytes"] += len(message.get("body", b""))
+            state["is_read"] = not message.get("more_body", False)
+            if state["bytes"] > _MOST_BYTES:
+                raise _too_large()
+        return message
 
-    def _sending(self, send: Send, origin: str | None, *, is_last: bool) -> Send:
-        async def limited(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = _completed(message.get("headers", ()), origin)
-                if is_last:
-                    message["headers"].append((b"connection", b"close"))
-            # A client that reads nothing holds an answer up for ever.
-            async with asyncio.timeout(self._limits.send_s):
-                await send(message)
+    return limited
 
-        return limited
+
+def _sending(send: Send, origin: str | None, *, is_last: bool) -> Send:
+    async def limited(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = _completed(message.get("headers", ()), origin)
+            if is_last:
+                message["headers"].append((b"connection", b"close"))
+        # A client that reads nothing holds an answer up for ever.
+        async with asyncio.timeout(_SEND_S):
+            await send(message)
+
+    return limited
 
 
 def _declared(headers: Iterable[tuple[bytes, bytes]]) -> int:
@@ -218,8 +212,9 @@ async def _answer_preflight(send: Send, origin: str | None) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-def _too_large(most: int) -> Refusal:
-    return Refusal(413, f"The request is larger than {most:,} bytes.", code="too_large")
+def _too_large() -> Refusal:
+    said = f"The request is larger than {_MOST_BYTES:,} bytes."
+    return Refusal(413, said, code="too_large")
 
 
 # From the connection to the end of the headers.

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -184,29 +185,33 @@ class ResponseMaker:
 
     async def events(self) -> AsyncGenerator[bytes]:
         """The answer as the events of this API, numbered in order."""
-        counter, steps = _Counter(), list[str]()
+        numbers, steps = count(), list[str]()
+
+        def numbered(name: str, fields: dict[str, Any]) -> bytes:
+            return event({"type": name, "sequence_number": next(numbers)} | fields, name)
+
         for name, fields in self._opening():
-            yield counter.event(name, fields)
+            yield numbered(name, fields)
         try:
             async with aclosing(self.run.pieces()) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, FinishedRun):
                         for name, fields in self._closing(piece, steps):
-                            yield counter.event(name, fields)
+                            yield numbered(name, fields)
                     elif piece.step:
                         for name, fields in self._step(piece.step, len(steps)):
-                            yield counter.event(name, fields)
+                            yield numbered(name, fields)
                         steps.append(piece.step)
                     elif piece.text:
                         delta = self._place() | {"delta": piece.text, "logprobs": []}
-                        yield counter.event("response.output_text.delta", delta)
+                        yield numbered("response.output_text.delta", delta)
                     else:
                         yield KEEP_ALIVE
         except Refusal as refusal:
             failed = self._response("failed", []) | {
                 "error": {"code": "server_error", "message": refusal.message}
             }
-            yield counter.event("response.failed", {"response": failed})
+            yield numbered("response.failed", {"response": failed})
 
     def _opening(self) -> Iterator[tuple[str, dict[str, Any]]]:
         begun = {"response": self._response("in_progress", [])}
@@ -308,16 +313,6 @@ class ResponseMaker:
             "store": False,
             "usage": None,
         }
-
-
-class _Counter:
-    def __init__(self) -> None:
-        self._next = 0
-
-    def event(self, name: str, fields: dict[str, Any]) -> bytes:
-        numbered = {"type": name, "sequence_number": self._next} | fields
-        self._next += 1
-        return event(numbered, name)
 
 
 def _called(finished: FinishedRun) -> list[dict[str, Any]]:
