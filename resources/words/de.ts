@@ -2256,28 +2256,8 @@ Die vollständige Adresse lautet:
         <translation>Einen Ordner hinzufügen</translation>
     </message>
     <message>
-        <source>Papers, notes, reports: everything in it is indexed now and kept up to date from then on.</source>
-        <translation>Aufsätze, Notizen, Berichte: Alles darin wird jetzt indiziert und von da an aktuell gehalten.</translation>
-    </message>
-    <message>
-        <source>Try the demo</source>
-        <translation>Beispiel ausprobieren</translation>
-    </message>
-    <message>
-        <source>A small sample library. Index it, ask a first question, and remove it when you are done.</source>
-        <translation>Eine kleine Beispielbibliothek. Indizieren Sie sie, stellen Sie eine erste Frage, und entfernen Sie sie, wenn Sie fertig sind.</translation>
-    </message>
-    <message>
         <source>Add demo documents</source>
         <translation>Beispieldokumente hinzufügen</translation>
-    </message>
-    <message>
-        <source>Connect a model</source>
-        <translation>Ein Modell verbinden</translation>
-    </message>
-    <message>
-        <source>Optional. Without one, answers quote the best sentences from your documents.</source>
-        <translation>Optional. Ohne Modell zitieren Antworten die besten Sätze aus Ihren Dokumenten.</translation>
     </message>
     <message>
         <source>Open settings</source>
@@ -2318,6 +2298,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Add a folder and start asking. You can search its files by words within seconds and by meaning soon after. They stay where they are, on this computer.</source>
         <translation>Fügen Sie einen Ordner hinzu und stellen Sie Ihre erste Frage. Nach wenigen Sekunden können Sie seine Dateien nach Wörtern durchsuchen, bald darauf auch nach Bedeutung. Sie bleiben, wo sie sind: auf diesem Computer.</translation>
+    </message>
+    <message>
+        <source>The demo is a small sample library that you can remove.</source>
+        <translation>Die Demo ist eine kleine Beispielbibliothek, die Sie wieder entfernen können.</translation>
     </message>
     <message>
         <source>Supported: {kinds_read}. You can also drop folders or files here.</source>

@@ -3,64 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import counts_in_words
-from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconLabel, PlainLabel, TextButton
-from desktop_rag.ui.widgets.flow_row import WrappingRow
+from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
+from desktop_rag.ui.widgets.flow_row import FlowRow, WrappingRow
 from desktop_rag.ui.widgets.form_fields import chips
-from desktop_rag.ui.widgets.layouts import Gap, Stretch, vertical
-
-_ICON_PX = 28
-_GAP_PX = 14
-# Title, text and button of each card.
-_FOLDER = (
-    tr("Add a folder"),
-    tr("Papers, notes, reports: everything in it is indexed now and kept up to date from then on."),
-    tr("Add folder…"),
-)
-_DEMO = (
-    tr("Try the demo"),
-    tr("A small sample library. Index it, ask a first question, and remove it when you are done."),
-    tr("Add demo documents"),
-)
-_ENDPOINT = (
-    tr("Connect a model"),
-    tr("Optional. Without one, answers quote the best sentences from your documents."),
-    tr("Open settings"),
-)
-
-
-class ChoiceCard(Card):
-    """One way to start: an icon, a title, a text and a button. A click on it emits `chosen`."""
-
-    chosen = Signal()
-
-    def __init__(
-        self, theme: Theme, icon: str, texts: tuple[str, str, str], *, is_main: bool = False
-    ) -> None:
-        """`texts` are the title, the text and the button."""
-        super().__init__()
-        title, text, action = texts
-        self.button = TextButton(action, kind="primary" if is_main else "", then=self.chosen)
-        words = PlainLabel(text, tone="muted", wrap=True)
-        words.setAlignment(Qt.AlignmentFlag.AlignTop)
-        vertical(
-            IconLabel(theme, icon, size_px=_ICON_PX),
-            PlainLabel(title, scale="heading"),
-            (words, 1),
-            Gap(6),
-            self.button,
-            on=self,
-            margins=18,
-            spacing=8,
-        )
-
+from desktop_rag.ui.widgets.layouts import Stretch, vertical
 
 # Kinds of files named by common words, which are translated.
 KINDS_IN_WORDS = {
@@ -76,34 +29,26 @@ KINDS_IN_WORDS = {
 
 
 class FirstRun(QWidget):
-    """Offers to add a folder, to try the demo library, or to connect a model."""
+    """Offers to add a folder, or to try the demo library."""
 
     folder_requested = Signal()
     demo_requested = Signal()
-    settings_requested = Signal()
 
-    def __init__(self, theme: Theme, kinds_read: Sequence[str], *, has_demo: bool = True) -> None:
+    def __init__(self, theme: Theme, kinds_read: Sequence[str]) -> None:
         """`kinds_read` names the supported kinds of files, such as `PDF`."""
         super().__init__()
         self.setProperty("kind", "page")
         *kinds, last = (KINDS_IN_WORDS.get(kind, kind) for kind in kinds_read)
-        self._kinds_read = tr("{join} and {value}", join=", ".join(kinds), value=last)
-        self._folder = ChoiceCard(theme, "folder-plus:accent", _FOLDER, is_main=True)
-        self._demo = ChoiceCard(theme, "file-text:accent", _DEMO)
-        self._endpoint = ChoiceCard(theme, "server:accent", _ENDPOINT)
-        self._build()
-        # Only once it is in the layout: a parentless visible widget is a window.
-        self._demo.setVisible(has_demo)
-        self._folder.chosen.connect(self.folder_requested)
-        self._demo.chosen.connect(self.demo_requested)
-        self._endpoint.chosen.connect(self.settings_requested)
-
-    def _build(self) -> None:
-        # Beside each other where there is room for their words, else below each other.
-        self._cards = cards = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        cards.setSpacing(_GAP_PX)
-        for card in (self._folder, self._demo, self._endpoint):
-            cards.addWidget(card, 1)
+        read = tr("{join} and {value}", join=", ".join(kinds), value=last)
+        buttons = FlowRow(spacing=8)
+        for button in (
+            TextButton(
+                tr("Add folder…"), kind="primary", icon="folder-plus:accent_text", theme=theme,
+                then=self.folder_requested,
+            ),
+            TextButton(tr("Add demo documents"), then=self.demo_requested),
+        ):  # fmt: skip
+            buttons.addWidget(button)
         vertical(
             Stretch(),
             PlainLabel(tr("Ask your documents"), scale="title", wrap=True),
@@ -116,13 +61,12 @@ class FirstRun(QWidget):
                 tone="muted",
                 wrap=True,
             ),
-            Gap(10),
-            cards,
-            Gap(6),
+            buttons,
+            PlainLabel(tr("The demo is a small sample library that you can remove."), tone="muted"),
             PlainLabel(
                 tr(
                     "Supported: {kinds_read}. You can also drop folders or files here.",
-                    kinds_read=self._kinds_read,
+                    kinds_read=read,
                 ),
                 tone="muted",
                 wrap=True,
@@ -130,23 +74,8 @@ class FirstRun(QWidget):
             Stretch(2),
             on=self,
             margins=0,
-            spacing=10,
+            spacing=14,
         )
-
-    def minimumSizeHint(self) -> QSize:
-        size = super().minimumSizeHint()
-        return QSize(min(size.width(), self._column_px()), size.height())
-
-    def _column_px(self) -> int:
-        cards = (self._folder, self._demo, self._endpoint)
-        return max(card.minimumSizeHint().width() for card in cards)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        needed_px = self._cards.count() * (self._column_px() + _GAP_PX)
-        directions = QBoxLayout.Direction
-        is_wide = event.size().width() >= needed_px
-        self._cards.setDirection(directions.LeftToRight if is_wide else directions.TopToBottom)
 
 
 _LEAST_SUMMARY_PX = 120

@@ -35,13 +35,7 @@ from desktop_rag.progress_words import (
 )
 from desktop_rag.ui.documents.document_beside import DocumentBeside
 from desktop_rag.ui.documents.document_opener import DocumentOpener
-from desktop_rag.ui.foundation.ask_request import (
-    MOST_ITEMS,
-    AskAboutRequested,
-    Done,
-    UndoOffer,
-    Wanted,
-)
+from desktop_rag.ui.foundation.ask_request import MOST_ITEMS, AskAboutRequested, Done, UndoOffer
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import collection_name, cut_line, one_line
@@ -440,7 +434,6 @@ class LibraryPage(QWidget):
         self._feed.scanned.connect(self._list.show_changes)
         self._first_run.folder_requested.connect(self.choose_folder)
         self._first_run.demo_requested.connect(self.demo_requested)
-        self._first_run.settings_requested.connect(lambda: self._bridge.post(Wanted.MODELS))
         self._model.counts_changed.connect(self._changes.refresh_soon)
         self._actions.put_away.connect(self._feed.exclude_source)
         self._actions.brought_back.connect(self._feed.include_source)

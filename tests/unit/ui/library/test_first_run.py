@@ -1,4 +1,4 @@
-"""The page of an empty library with its three ways to start."""
+"""The page of an empty library with its two ways to start."""
 
 import pytest
 from pytestqt.qtbot import QtBot
@@ -13,25 +13,13 @@ KINDS = ("PDF", "e-mail", "source code")
 
 @pytest.mark.parametrize(
     ("name", "signal"),
-    [
-        ("Add folder…", "folder_requested"),
-        ("Add demo documents", "demo_requested"),
-        ("Open settings", "settings_requested"),
-    ],
+    [("Add folder…", "folder_requested"), ("Add demo documents", "demo_requested")],
 )
 def test_each_choice_emits_its_signal(qtbot: QtBot, theme: Theme, name: str, signal: str) -> None:
     panel = FirstRun(theme, KINDS)
     qtbot.addWidget(panel)
     with qtbot.waitSignal(getattr(panel, signal)):
         button(panel, name).click()
-
-
-def test_without_a_demo_there_are_two_choices(qtbot: QtBot, theme: Theme) -> None:
-    panel = FirstRun(theme, KINDS, has_demo=False)
-    qtbot.addWidget(panel)
-    panel.show()
-    assert not button(panel, "Add demo documents").isVisible()
-    assert "Try the demo" not in texts(panel)
 
 
 def test_supported_kinds_of_files_are_listed(qtbot: QtBot, theme: Theme) -> None:

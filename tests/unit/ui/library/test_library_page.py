@@ -23,7 +23,6 @@ from desktop_rag.core.library_events import (
 from desktop_rag.ingest.library import Library
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over
-from desktop_rag.ui.foundation.ask_request import Wanted
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.delayed_change import DelayedChange
 from desktop_rag.ui.foundation.theme import Theme
@@ -103,16 +102,10 @@ def drop(page: LibraryPage, paths: list[Path]) -> QDropEvent:
 
 
 @pytest.mark.slow
-def test_an_empty_library_offers_three_ways_to_start(
-    page: LibraryPage, bridge: Bridge, qtbot: QtBot
-) -> None:
-    wanted: list[Wanted] = []
-    bridge.hear(Wanted, wanted.append)
+def test_an_empty_library_offers_two_ways_to_start(page: LibraryPage, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: says(page, "Ask your documents"))
     with qtbot.waitSignal(page.demo_requested):
         button(page, "Add demo documents").click()
-    button(page, "Open settings").click()
-    qtbot.waitUntil(lambda: wanted == [Wanted.MODELS])
     assert not button(page, "Pause").isVisible()
 
 
