@@ -20,6 +20,8 @@ def test_sentences_without_a_source_are_folded(person: Person, papers: Path) -> 
         chat = person.app.services.chat
         chat.apply(replace(Settings(), endpoint=server.endpoint()))
         chat.models.examine(server.endpoint())
+        # It is asked about no file by itself, so none needs a confirmation.
+        assert chat.files_about("Summarise") == (2, "")
         person.presses("Ctrl+1")
         person.asks("When is the lamp lit?")
         person.sees("1 sentence of the model not backed by a source")

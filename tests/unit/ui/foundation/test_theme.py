@@ -5,7 +5,16 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialogButtonBox,
+    QProxyStyle,
+    QPushButton,
+    QStyle,
+    QStyleHintReturn,
+    QStyleOption,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.paths import resources_dir
@@ -177,3 +186,25 @@ def test_an_icon_of_a_deleted_button_is_forgotten(theme: Theme, qtbot: QtBot) ->
         button.deleteLater()
     theme.apply(AppearanceSettings(ColourScheme.DARK))
     assert theme.is_dark
+
+
+class _WithIcons(QProxyStyle):
+    """The style of a desktop whose buttons in dialogs have icons."""
+
+    def styleHint(
+        self,
+        hint: QStyle.StyleHint,
+        option: QStyleOption | None = None,
+        widget: QWidget | None = None,
+        returnData: QStyleHintReturn | None = None,  # noqa: N803  the name of Qt
+    ) -> int:
+        has_icons = hint is QStyle.StyleHint.SH_DialogButtonBox_ButtonsHaveIcons
+        return 1 if has_icons else super().styleHint(hint, option, widget, returnData)
+
+
+def test_buttons_of_questions_have_words_only(theme: Theme, qtbot: QtBot) -> None:
+    assert theme
+    box, style = QDialogButtonBox(), _WithIcons()
+    qtbot.addWidget(box)
+    box.setStyle(style)
+    assert box.addButton(QDialogButtonBox.StandardButton.Cancel).icon().isNull()
