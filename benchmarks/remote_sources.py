@@ -45,20 +45,26 @@ def one_round(home: Path, url: str) -> None:
     room.close()
 
 
-def rounds(home: Path, cloud: DavServer, kills: int, seconds: float) -> dict[str, object]:
+def killed(command: list[str], cloud: DavServer, after: int) -> bool:
+    """Start a round and kill it after so many requests; False when it ended before."""
+    before = len(cloud.asked)
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    while child.poll() is None and len(cloud.asked) < before + after:
+        time.sleep(0.005)
+    time.sleep(random.uniform(0.0, 0.05))
+    is_running = child.poll() is None
+    child.kill()
+    child.wait()
+    return is_running
+
+
+def rounds(home: Path, cloud: DavServer, kills: int, most_requests: int) -> dict[str, object]:
     """Rounds that are killed at random moments, and one that is not."""
     cloud.asked.clear()
     cloud.sent_bytes = 0
     command = [sys.executable, "-m", "benchmarks.remote_sources", "--child", str(home), cloud.url()]
-    done, began_at, lived_s = 0, time.monotonic(), 0.0
-    for _ in range(kills):
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        try:
-            child.wait(random.uniform(2.0, 2.0 + seconds))
-        except subprocess.TimeoutExpired:
-            child.kill()
-            done += 1
-        child.wait()
+    began_at = time.monotonic()
+    done = sum(killed(command, cloud, random.randint(1, most_requests)) for _ in range(kills))
     begun_at = time.monotonic()
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     lived_s = time.monotonic() - begun_at
@@ -129,16 +135,17 @@ def main() -> None:
             cloud.write(path, f"This is file {number}. " * chance.randint(1, 60))
         total = sum(len(file.content) for file in cloud.files.values())
         half = given.kills // 2
-        first = rounds(home, cloud, given.kills - half, given.files / 500)
+        kills = given.kills - half
+        first = rounds(home, cloud, kills, 2 * given.files // max(1, kills))
         first |= {"times the bytes": round(int(str(first["bytes"])) / total, 3)}
         print(json.dumps({"round": "first", "load": os.getloadavg()[0]} | first), flush=True)
         print(json.dumps({"wrong": wrong(home, cloud)}), flush=True)
         changed = change(cloud, chance)
-        second = rounds(home, cloud, half, 3.0)
+        second = rounds(home, cloud, half, 30)
         second |= {"times the bytes": round(int(str(second["bytes"])) / changed, 3)}
         print(json.dumps({"round": "changes", "load": os.getloadavg()[0]} | second), flush=True)
         print(json.dumps({"wrong": wrong(home, cloud)}), flush=True)
-        print(json.dumps({"round": "nothing new"} | rounds(home, cloud, 0, 0.0)), flush=True)
+        print(json.dumps({"round": "nothing new"} | rounds(home, cloud, 0, 1)), flush=True)
 
 
 if __name__ == "__main__":
