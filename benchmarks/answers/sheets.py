@@ -34,6 +34,9 @@ _FIRST, _LAST = ("Olga", "Piet", "Tilda", "Nils", "Ingrid", "Anna", "Tom"), (
 _THINGS = ("Dichtung", "Ventil", "Pumpe", "Filter", "Welle", "Lager", "Motor", "Flansch", "Riemen")
 Row = list[object]
 
+# A group of thousands has so many digits.
+_GROUPED = 3
+
 
 def _people() -> Iterator[str]:
     return (
@@ -146,8 +149,16 @@ def _asked(services: app.Services, question: str) -> Message:
     return last.message
 
 
+def _plain(number: re.Match[str]) -> str:
+    """A number as SQL writes it: 1,243.10 and 1.243,10 are 1243.1."""
+    *whole, last = re.split("[.,]", number[0])
+    if len(last) == _GROUPED:
+        return "".join((*whole, last))
+    return f"{''.join(whole)}.{last}".rstrip("0").rstrip(".")
+
+
 def _verdict(message: Message, values: list[str]) -> str:
-    text = message.text.replace("\\", "")
+    text = re.sub(r"\d+(?:[.,]\d+)+", _plain, message.text.replace("\\", ""))
     is_told = "Not read in the question" in text or "Nicht gelesen in der Frage" in text
     is_by_rule = any(source.query for source in message.sources)
     wrong = "wrong, said" if is_told else "wrong without a word"
