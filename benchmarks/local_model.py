@@ -42,8 +42,8 @@ from desktop_rag.features.local_model.local_models import LocalModels
 from desktop_rag.features.local_model.model_list import ChosenModel, ModelList
 from desktop_rag.features.local_model.model_server import ModelServer
 from desktop_rag.models.endpoint_address import OWN_ADDRESS
+from desktop_rag.models.endpoints.client.allowances import ProfileBook
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
-from desktop_rag.models.endpoints.client.rate_limits import ProfileBook
 from desktop_rag.models.ports import ChatTurn
 from tests.servers.tiny_llama import write_model
 

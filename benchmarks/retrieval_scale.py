@@ -32,8 +32,8 @@ from desktop_rag.store.duckdb.database.connections import Columns, insert
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener, database_of, library_file
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.model_store import DuckdbModelStore
 from desktop_rag.store.duckdb.search.postings import PostingsMerge
+from desktop_rag.store.duckdb.search.vector_store import DuckdbModelStore
 
 _PASSAGES = 1_000_000
 _QUESTIONS = 40

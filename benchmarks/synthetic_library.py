@@ -35,8 +35,8 @@ from desktop_rag.store.duckdb.database.connections import Columns, Connection, i
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.model_store import DuckdbModelStore
 from desktop_rag.store.duckdb.search.postings import PostingsMerge
+from desktop_rag.store.duckdb.search.vector_store import DuckdbModelStore
 
 DIMENSIONS = 384
 PASSAGES_A_DOCUMENT = 20

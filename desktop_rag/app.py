@@ -56,7 +56,7 @@ from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.connection_states import Connection, Facts, connections
 from desktop_rag.models.embedding.joined_embedding import EmbedderOpener, bundled_folders
 from desktop_rag.models.embedding.remote_embedder import is_address
-from desktop_rag.models.endpoints.client.rate_limits import Allowances, ProfileBook
+from desktop_rag.models.endpoints.client.allowances import Allowances, ProfileBook
 from desktop_rag.models.system_keyring import FilePasswords, KeyStore
 from desktop_rag.registry import WingServices, hooks
 from desktop_rag.running_app import Asker

@@ -24,7 +24,7 @@ from desktop_rag.answer.conversations.unfinished_answers import AnswerStart, Unf
 from desktop_rag.answer.conversations.unstored_chats import UnstoredChats
 from desktop_rag.answer.counting.count_answer import CountAnswer
 from desktop_rag.answer.counting.counted_set import CountedSets
-from desktop_rag.answer.counting.counting_words import asks_for_rows, counting_language
+from desktop_rag.answer.counting.counting_question import asks_for_rows, counting_language
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.map_reduce.file_answers import FewFiles, Summaries
 from desktop_rag.answer.map_reduce.map_reduce import MapReduce

@@ -6,8 +6,8 @@ from threading import Event
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.models.endpoints.client.allowances import ProfileBook
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
-from desktop_rag.models.endpoints.client.rate_limits import ProfileBook
 from desktop_rag.models.ports import ChatTurn, HeardAnswer
 from tests.dialects.row import ANSWER, EVENTS, KEY, Reply, Row
 from tests.servers.loopback_server import LoopbackHandler, LoopbackServer

@@ -92,7 +92,7 @@ _SOURCES = {
 # Single words are names of fields more often than texts, except in these.
 _WITH_WORDS = (
     "core/claims.py", "features/diagnosis/", "ingest/read/formats.py", "ingest/scanning/",
-    "ingest/read/foundation/format_table.py", "models/endpoints/client/rate_limits.py",
+    "ingest/read/foundation/format_table.py", "models/endpoints/client/allowances.py",
 )  # fmt: skip
 _OF_THE_SYSTEM = (
     "Address already in use", "Connection refused", "Connection reset by peer",

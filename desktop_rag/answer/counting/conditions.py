@@ -15,7 +15,11 @@ from functools import cache
 from itertools import pairwise
 from threading import Event
 
-from desktop_rag.answer.counting.counting_words import CountingQuestion, CountingWords, plain_words
+from desktop_rag.answer.counting.counting_question import (
+    CountingQuestion,
+    CountingWords,
+    plain_words,
+)
 from desktop_rag.answer.counting.record_structures import (
     DONE,
     OPEN,

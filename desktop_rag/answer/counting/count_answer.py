@@ -19,7 +19,7 @@ from desktop_rag.answer.counting.conditions import (
     judged,
 )
 from desktop_rag.answer.counting.counted_set import CountedSet, CountedSets, file_count
-from desktop_rag.answer.counting.counting_words import (
+from desktop_rag.answer.counting.counting_question import (
     CountingQuestion,
     content_words,
     counting_question,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from desktop_rag.answer.counting.counting_words import CountingQuestion, content_words
+from desktop_rag.answer.counting.counting_question import CountingQuestion, content_words
 from desktop_rag.answer.counting.record_structures import ReadDocument, is_alike
 from desktop_rag.answer.sources.source_finder import SHEET_FORMATS, SourceFinder
 from desktop_rag.answer.writing.answer_texts import AnswerTexts

@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import cache, cached_property
 from itertools import takewhile
 
-from desktop_rag.answer.counting.counting_words import plain_words
+from desktop_rag.answer.counting.counting_question import plain_words
 from desktop_rag.core.domain import Document
 from desktop_rag.core.parsed import Heading, TableHeader
 from desktop_rag.core.places import Places

@@ -16,10 +16,10 @@ from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
 from desktop_rag.core.question import Setup
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.models.answer_priority import AnswerPriority
+from desktop_rag.models.endpoints.client.allowances import Allowances, ProfileBook
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from desktop_rag.models.endpoints.client.chat_stream import Usage
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
-from desktop_rag.models.endpoints.client.rate_limits import Allowances, ProfileBook
 from desktop_rag.models.endpoints.endpoint_check import LocalServer, probe_endpoint, running_servers
 from desktop_rag.models.endpoints.examination import Examination
 from desktop_rag.models.ports import ChatModel, OwnServer

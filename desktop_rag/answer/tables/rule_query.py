@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from itertools import pairwise, takewhile
 
 from desktop_rag.answer.counting.conditions import NUMBER, number_in
-from desktop_rag.answer.counting.counting_words import counting_question, counting_words
+from desktop_rag.answer.counting.counting_question import counting_question, counting_words
 from desktop_rag.answer.counting.record_structures import is_alike, is_form
 from desktop_rag.answer.tables.cell_values import is_currency, table_words
 from desktop_rag.answer.tables.sheet_table import AGGREGATED, SheetColumn, SheetTable

@@ -15,7 +15,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.model_profile import ModelProfile
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import EndpointSettings, Settings
-from desktop_rag.models.endpoints.client.rate_limits import ProfileBook
+from desktop_rag.models.endpoints.client.allowances import ProfileBook
 from desktop_rag.models.ports import OwnServer
 from desktop_rag.models.system_keyring import KeyStore
 from desktop_rag.registry import hooks

@@ -37,7 +37,7 @@ from desktop_rag.features.local_model.model_list import (
 )
 from desktop_rag.features.local_model.model_room import ModelRoom, check_room, this_computer
 from desktop_rag.models.endpoint_address import OWN_ADDRESS
-from desktop_rag.models.endpoints.client.rate_limits import ProfileBook
+from desktop_rag.models.endpoints.client.allowances import ProfileBook
 from desktop_rag.models.ports import Delta, ServedAt
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from desktop_rag.registry import Verbs
 if TYPE_CHECKING:
     from desktop_rag.core.changes import Changes
     from desktop_rag.core.paths import Home
-    from desktop_rag.models.endpoints.client.rate_limits import ProfileBook
+    from desktop_rag.models.endpoints.client.allowances import ProfileBook
     from desktop_rag.models.ports import OwnServer
     from desktop_rag.window_app import WindowApp
 

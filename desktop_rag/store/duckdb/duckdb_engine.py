@@ -14,8 +14,8 @@ from desktop_rag.store.duckdb.inspection.library_inspection import LibraryInspec
 from desktop_rag.store.duckdb.personal.precious_store import DuckdbPreciousStore
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.lexical_store import DuckdbLexicalStore, DuckdbNameStore
-from desktop_rag.store.duckdb.search.model_store import DuckdbChunkStore, DuckdbModelStore
 from desktop_rag.store.duckdb.search.postings import PostingsMerge
+from desktop_rag.store.duckdb.search.vector_store import DuckdbChunkStore, DuckdbModelStore
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import ListedModel
 from desktop_rag.core.language.translation import tr
-from desktop_rag.models.endpoints.client.rate_limits import money_in_words
+from desktop_rag.models.endpoints.client.allowances import money_in_words
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.widgets.controls import TextButton
 from desktop_rag.ui.widgets.form_fields import DropDown, money_field, note, number_field

@@ -22,7 +22,7 @@ from desktop_rag.features.rails.commands.registered_program import ProgramBook
 from desktop_rag.features.schedules.notes.notes import NoteFiles
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import TokenBook, TokenUses
-from desktop_rag.models.endpoints.client.rate_limits import Allowances, ProfileBook
+from desktop_rag.models.endpoints.client.allowances import Allowances, ProfileBook
 from desktop_rag.models.system_keyring import FilePasswords
 from desktop_rag.ui.window.main_window import place_window
 

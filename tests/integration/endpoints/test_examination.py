@@ -10,9 +10,9 @@ import pytest
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import LengthField, ModelProfile, Thinking
 from desktop_rag.models.answer_priority import AnswerPriority
+from desktop_rag.models.endpoints.client.allowances import ProfileBook
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
-from desktop_rag.models.endpoints.client.rate_limits import ProfileBook
 from desktop_rag.models.endpoints.examination import Examination
 from desktop_rag.models.ports import ChatTurn
 from tests.servers.chat_server import ChatServer, Mode

@@ -15,8 +15,8 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.models.endpoints.client.allowances import Allowances, ProfileBook
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
-from desktop_rag.models.endpoints.client.rate_limits import Allowances, ProfileBook
 from desktop_rag.models.ports import ChatTurn, Delta
 from tests.asking import answer_of, events_of
 from tests.command_line import run, run_process

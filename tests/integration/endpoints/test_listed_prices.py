@@ -9,7 +9,7 @@ import pytest
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.core.domain import ListedModel
 from desktop_rag.core.settings import EndpointSettings, Settings
-from desktop_rag.models.endpoints.client.rate_limits import ProfileBook
+from desktop_rag.models.endpoints.client.allowances import ProfileBook
 from desktop_rag.models.ports import ChatTurn
 from desktop_rag.models.system_keyring import KeyStore
 from tests.keyrings import MemoryKeyring

@@ -17,7 +17,7 @@ from desktop_rag.features.evaluation.services import EvaluationServices
 from desktop_rag.features.evaluation.values.run import SetQuestion, SetUp
 from desktop_rag.features.evaluation.values.run_summary import RunSummary, summary
 from desktop_rag.features.evaluation.values.scoring import RunScores
-from desktop_rag.models.endpoints.client.rate_limits import ProfileBook
+from desktop_rag.models.endpoints.client.allowances import ProfileBook
 from tests.command_line import answering, settled
 from tests.command_line import run as run_verb
 from tests.command_line import run_json as run_verb_json

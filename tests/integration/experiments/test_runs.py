@@ -23,7 +23,7 @@ from desktop_rag.features.evaluation.values.run import (
     SetUp,
 )
 from desktop_rag.features.evaluation.values.scoring import Basis, compared, differences
-from desktop_rag.models.endpoints.client.rate_limits import ProfileBook
+from desktop_rag.models.endpoints.client.allowances import ProfileBook
 from tests.servers.chat_server import ChatServer
 from tests.servers.model_dialects import Dialect
 

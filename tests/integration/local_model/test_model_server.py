@@ -26,8 +26,8 @@ from desktop_rag.features.local_model.model_list import (
 )
 from desktop_rag.features.local_model.model_server import ModelServer
 from desktop_rag.models.endpoint_address import OWN_ADDRESS
+from desktop_rag.models.endpoints.client.allowances import ProfileBook
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
-from desktop_rag.models.endpoints.client.rate_limits import ProfileBook
 from desktop_rag.models.endpoints.endpoint_check import probe_endpoint
 from desktop_rag.models.ports import ChatTurn
 from tests.asking import ask

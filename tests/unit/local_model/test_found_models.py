@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.features.local_model.found_models import found_models
+from desktop_rag.features.local_model.local_models import found_models
 from tests.servers.tiny_llama import write_model
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the folders are those of Linux")

@@ -1,8 +1,8 @@
-"""Checks claims against sources on this computer, without a language model, in milliseconds.
+"""Gives each claim its verdict against sources, without a language model, in milliseconds.
 
 One worker thread. It compares words, and the meaning of the best sentences as a whole: a free
 paraphrase looks less supported than it is, and the right words in a wrong relation look supported.
-So it gives a probability, and the words to look at. In languages other than English that says
+So it adds a probability, and the words to look at. In languages other than English that says
 little, and a claim is not checked rather than called absent.
 """
 

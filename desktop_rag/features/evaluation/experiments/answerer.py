@@ -37,8 +37,8 @@ from desktop_rag.features.evaluation.values.found_places import (
 from desktop_rag.features.evaluation.values.run import Memory, Run, RunAnswer, SetQuestion, SetUp
 from desktop_rag.features.evaluation.values.scoring import without_citations
 from desktop_rag.ingest.library import Library
+from desktop_rag.models.endpoints.client.allowances import cost_of
 from desktop_rag.models.endpoints.client.chat_stream import Usage
-from desktop_rag.models.endpoints.client.rate_limits import cost_of
 
 if TYPE_CHECKING:
     from desktop_rag.app import Services

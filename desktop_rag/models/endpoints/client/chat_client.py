@@ -33,6 +33,7 @@ from desktop_rag.core.text import rough_token_counts
 from desktop_rag.core.waits import pause_s
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoint_address import OWN_ADDRESS
+from desktop_rag.models.endpoints.client.allowances import Allowances, ProfileBook
 from desktop_rag.models.endpoints.client.chat_stream import (
     DONE,
     LAST,
@@ -50,7 +51,6 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
     StreamError,
 )
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests, pause
-from desktop_rag.models.endpoints.client.rate_limits import Allowances, ProfileBook
 from desktop_rag.models.endpoints.client.streams.thinking import ThinkingSplitter
 from desktop_rag.models.endpoints.providers import quirks_at
 from desktop_rag.models.ports import ChatTurn, Delta, HeardAnswer, OwnServer, Schema, Tool, ToolCall

@@ -26,6 +26,7 @@ from desktop_rag.core.question import SentRequest
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.endpoint_address import OWN_ADDRESS, host_of, is_near, normalise_base_url
+from desktop_rag.models.endpoints.client.allowances import Allowances, limits_in_words
 from desktop_rag.models.endpoints.client.chat_stream import (
     DONE,
     LAST,
@@ -43,7 +44,6 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
     Fault,
     StreamError,
 )
-from desktop_rag.models.endpoints.client.rate_limits import Allowances, limits_in_words
 from desktop_rag.models.endpoints.client.refusals.refusal_kinds import is_error, server_message
 from desktop_rag.models.endpoints.providers import USUAL_LIST, ListShape
 from desktop_rag.models.ports import OwnServer, ServedAt, Vectors

@@ -4,7 +4,7 @@ import pytest
 
 from desktop_rag.answer.counting.conditions import Verdict, judged
 from desktop_rag.answer.counting.count_answer import chosen
-from desktop_rag.answer.counting.counting_words import counting_question
+from desktop_rag.answer.counting.counting_question import counting_question
 from desktop_rag.answer.counting.record_structures import structures_in
 from tests.unit.answer.counting.documents import document
 

@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_rag.answer.counting.counted_set import LibraryFiles, file_count
-from desktop_rag.answer.counting.counting_words import counting_question
+from desktop_rag.answer.counting.counting_question import counting_question
 from desktop_rag.answer.writing.answer_texts import answer_texts
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.library_events import DocumentCounts

@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_rag.answer.counting.count_answer import Choice, chosen
-from desktop_rag.answer.counting.counting_words import counting_question
+from desktop_rag.answer.counting.counting_question import counting_question
 from desktop_rag.answer.counting.record_structures import Kind, ReadDocument, structures_in
 from tests.unit.answer.counting.documents import document
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.model_profile import LearnedLimit, LengthField, ModelProfile, Thinking
-from desktop_rag.models.endpoints.client.rate_limits import ProfileBook
+from desktop_rag.models.endpoints.client.allowances import ProfileBook
 
 URL = "http://localhost:1/v1"
 KNOWN = ModelProfile(

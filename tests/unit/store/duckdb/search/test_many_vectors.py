@@ -10,7 +10,7 @@ from desktop_rag.store.duckdb.database.connections import Columns, Connection, i
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search import chunk_cache, index_cache
 from desktop_rag.store.duckdb.search.index_cache import BinaryVectorIndex, IndexCache
-from desktop_rag.store.duckdb.search.model_store import (
+from desktop_rag.store.duckdb.search.vector_store import (
     DuckdbChunkStore,
     DuckdbModelStore,
     DuckdbVectorSearch,

@@ -8,8 +8,8 @@ from filelock import FileLock
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.models.endpoints.client.allowances import Allowances, cost_of, money_in_words
 from desktop_rag.models.endpoints.client.chat_stream import Usage
-from desktop_rag.models.endpoints.client.rate_limits import Allowances, cost_of, money_in_words
 from tests.standing_clock import Clock
 
 ENDPOINT = EndpointSettings("https://api.example.com/v1", "m")
@@ -128,7 +128,7 @@ BEGINNING = """
 import sys
 from pathlib import Path
 from desktop_rag.core.settings import EndpointSettings
-from desktop_rag.models.endpoints.client.rate_limits import Allowances
+from desktop_rag.models.endpoints.client.allowances import Allowances
 
 endpoint = EndpointSettings("https://api.example.com/v1", "m", requests_per_minute=40)
 allowances = Allowances(Path(sys.argv[1]))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.answer.counting.counting_words import (
+from desktop_rag.answer.counting.counting_question import (
     content_words,
     counting_question,
     counting_words,
