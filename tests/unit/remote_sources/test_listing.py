@@ -1,8 +1,8 @@
 """What a listing says, compared with what is kept."""
 
 from desktop_rag.features.remote_sources.journal import Kept
-from desktop_rag.features.remote_sources.listing import Listing, Plan
 from desktop_rag.features.remote_sources.remote import Item, Part, Told
+from desktop_rag.features.remote_sources.remote_round import Listing, Plan
 
 
 def item(path: str, version: str = "1", item_id: str = "", size: int = 5) -> Item:
