@@ -23,7 +23,8 @@ class Dialect:
     has_json: bool = True
     sees_images: bool = True
     embeds: bool = False
-    is_weak: bool = False  # answers the short questions of the examination like any other
+    is_weak: bool = False  # answers the short questions of the examination wrongly
+    is_deaf: bool = False  # answers those questions like any other
     tells_progress: bool | None = False  # None refuses to be asked for it
     context_tokens: int = 0  # 0 means no limit
     when_too_long: Literal["says", "refuses", "cuts"] = "says"
@@ -100,9 +101,10 @@ class Dialect:
         if "response_format" in body:
             return '{"ok": true}'
         asked = str([turn["content"] for turn in body["messages"][-1:]])
-        for question, right in () if self.is_weak else _sample_answers():
+        samples = () if self.is_deaf else _sample_answers()
+        for n, (question, right) in enumerate(samples):
             if f"Question: {question}" in asked:
-                return right
+                return samples[n - 1][1] if self.is_weak else right
         return "Red." if "image_url" in str(body) else answer
 
 

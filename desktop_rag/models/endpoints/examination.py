@@ -300,10 +300,14 @@ class Examination:
         self._record(embeds=self._is_accepted(ask))
 
     def _try_questions(self) -> None:
-        """Measure how well the model answers from a source; unknown for one that only thinks."""
+        """Measure how well the model answers from a source.
+
+        Unknown for one that only thinks, and for a reply that is the same whatever is asked: that
+        is what a proxy or a recorder of requests says, and tells nothing of a model.
+        """
         path = resources_dir() / "endpoints" / "sample_questions.toml"
         samples = tomllib.loads(path.read_text(encoding="utf-8"))["questions"]
-        right = 0
+        right, replies = 0, set[str]()
         for sample in samples:
             asked = f"Source:\n{sample['source'].strip()}\n\nQuestion: {sample['question']}"
             turn = _turn("user", f"{_FROM_SOURCE}\n\n{asked}")
@@ -311,8 +315,10 @@ class Examination:
             said = _answer_in(heard).casefold()
             if not said and (not is_accepted or _thinking_in(heard) is not Thinking.NONE):
                 return
+            replies.add(said)
             right += any(words.casefold() in said for words in sample["says"])
-        self._record(answering=right / len(samples))
+        if len(replies) > 1 or "" in replies:
+            self._record(answering=right / len(samples))
 
     @property
     def _is_near(self) -> bool:

@@ -241,7 +241,13 @@ def test_an_answer_without_a_word_is_a_wrong_one(server: ChatServer) -> None:
     assert examined(server).answering == 0.0
 
 
+def test_a_reply_that_no_question_changes_tells_nothing_of_a_model(server: ChatServer) -> None:
+    server.dialect.is_deaf = True
+    server.answer = "OK [1]."
+    assert examined(server).answering is None
+
+
 def test_a_model_that_only_thinks_is_not_called_weak(server: ChatServer) -> None:
-    server.dialect.is_weak = True
+    server.dialect.is_deaf = True
     server.answer = "<think>The source speaks of a hall,"
     assert examined(server).answering is None
