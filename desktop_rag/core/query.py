@@ -38,6 +38,8 @@ _FORMATS = {
 _MIN_PHRASE_WORDS = 2
 _QUESTION_MARKS = ("?", "？", "؟")
 _MAX_SEARCH_WORDS = 20
+# Of a longer text, such as a pasted file, the beginning and the end are searched.
+_MOST_CHARS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +128,18 @@ def parse_query(text: str) -> Query:
     remaining = " ".join("".join(parser.read(strip_invalid_characters(text))).split())
     is_speech = remaining.endswith(_QUESTION_MARKS) or len(remaining.split()) > _MAX_SEARCH_WORDS
     return Query(
-        remaining,
+        _shortened(remaining),
         () if is_speech else _distinct(parser.phrases),
         _distinct(parser.excluded),
         parser.filters(),
     )
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _MOST_CHARS:
+        return text
+    half = _MOST_CHARS // 2
+    return f"{text[:half].rpartition(' ')[0]} {text[-half:].partition(' ')[2]}"
 
 
 class _QueryParser:

@@ -144,3 +144,10 @@ def test_what_models_and_databases_cannot_take_is_replaced(typed: str, clean: st
 )
 def test_signs_alone_are_no_words_to_search_for(typed: str, has_words: bool) -> None:
     assert parse_query(typed).has_words is has_words
+
+
+def test_of_a_pasted_file_the_beginning_and_the_end_are_searched() -> None:
+    text = parse_query(f"Who keeps the keys? {'padding ' * 200_000} As it says in Rosewood.").text
+    assert text.startswith("Who keeps the keys? padding")
+    assert text.endswith("padding As it says in Rosewood.")
+    assert len(text) <= 4_000
