@@ -1746,7 +1746,7 @@ Die vollständige Adresse lautet:
         <translation>unverändert</translation>
     </message>
     <message>
-        <source>Look what is there</source>
+        <source>See what is there</source>
         <translation>Nachsehen, was da ist</translation>
     </message>
     <message>
@@ -1762,7 +1762,7 @@ Die vollständige Adresse lautet:
         <translation>Nextcloud zeigt die Adresse bei den Dateien unter Einstellungen und erzeugt App-Passwörter in seinen Einstellungen unter Sicherheit. Das Passwort bleibt im Schlüsselbund dieses Rechners.</translation>
     </message>
     <message>
-        <source>Nothing was looked at yet.</source>
+        <source>Nothing checked yet.</source>
         <translation>Noch wurde nichts nachgesehen.</translation>
     </message>
     <message>

@@ -67,7 +67,7 @@ class RemoteDialog(QDialog):
         self._panel.stop_requested.connect(self.stop_requested)
         self._error = PlainLabel(tone="danger", wrap=True)
         self._error.hide()
-        self._look = TextButton(tr("Look what is there"), then=self._on_look_clicked)
+        self._look = TextButton(tr("See what is there"), then=self._on_look_clicked)
         self._confirm = TextButton(
             tr("Add folder") if self._is_new else tr("Save"), kind="primary", then=self._submit
         )
@@ -98,7 +98,7 @@ class RemoteDialog(QDialog):
         column.addWidget(shown, 1)
         self._panel.hide()
         if self._is_new:
-            self._preview.show_error(AppError(tr("Nothing was looked at yet.")))
+            self._preview.show_error(AppError(tr("Nothing checked yet.")))
         cancel = TextButton(tr("Cancel"), then=self.reject)
         buttons = [self._look] if self._is_new else []
         fill(column, Gap(6), horizontal(*buttons, Stretch(), cancel, self._confirm))
@@ -141,7 +141,7 @@ class RemoteDialog(QDialog):
         """Show why it can't be read or added, and the way out."""
         self._error.say(failure_in_words(error))
         if self._is_new:
-            self._preview.show_error(AppError(tr("Nothing was looked at yet.")))
+            self._preview.show_error(AppError(tr("Nothing checked yet.")))
         self._look.setEnabled(True)
         self._confirm.setEnabled(not self._is_new)
 
