@@ -234,6 +234,8 @@ class TableAnswer:
             return False
         read, source, result, table = ruled
         draft.sources, draft.nearest = numbered_anew([source]), ()
+        if draft.notes:  # the answer says itself which rows were read, and of which file
+            draft.notes = replace(draft.notes, files=None)
         draft.is_excerpts, draft.text = True, _text_of(read, result, table, texts)
         return True
 

@@ -109,6 +109,14 @@ def test_a_query_that_a_rule_makes_costs_no_request(indexed: Services, server: C
     assert f"\n{TOTAL}\n" in server.chats[0]["messages"][-1]["content"]
 
 
+def test_a_result_without_a_model_counts_its_rows_alone(open_indexed: OpenIndexed) -> None:
+    services = open_indexed(HARBOUR)
+    message = ask(services, "What is the sum of the pounds in the tickets?")
+    assert message.is_excerpts
+    assert str(ROWS) in message.text
+    assert message.notes is None or message.notes.files is None
+
+
 def test_a_table_that_is_attached_is_asked_too(open_indexed: OpenIndexed, tmp_path: Path) -> None:
     services = open_indexed(LAMPS)
     tickets = tmp_path / "tickets.csv"
