@@ -7,6 +7,7 @@ sentences nearest to the mean of all stand for the text (Radev et al., 2004, "Ce
 summarization of multiple documents"): few, from files or parts at equal distances. Worker threads.
 """
 
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,14 +21,17 @@ from desktop_rag.answer.map_reduce.map_reduce import (
     files_of,
     part_sources,
     part_tokens,
+    turns_of_part,
 )
 from desktop_rag.answer.prompting.prompt import (
     INSTRUCTIONS,
+    build_prompt,
     in_language,
     in_manner,
     with_instructions,
 )
 from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.answer.sources.source_headings import described
 from desktop_rag.answer.sources.source_merging import choose_sources
 from desktop_rag.answer.writing.answer_texts import AnswerTexts, texts_for
 from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest
@@ -38,7 +42,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import SearchScope
 from desktop_rag.core.settings import FEW_FILES, RetrievalSettings
-from desktop_rag.models.ports import ChatModel, Embedder
+from desktop_rag.models.ports import ChatModel, ChatTurn, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 
 MOST_FILES = 5_000
@@ -144,8 +148,9 @@ class FewFiles:
             for file in found
         ]
         style = MapReduceStyle(
-            draft.asked,
-            in_language(_ONE_FILE, preferences),
+            partial(
+                _turns_that_fit, self._documents, draft.asked, in_language(_ONE_FILE, preferences)
+            ),
             lambda sources: excerpts(draft.asked, sources, meaning).text,
             with_instructions(in_manner(_COMBINE, preferences), setup.instructions),
             is_asked=request.every_file,
@@ -187,9 +192,9 @@ class FewFiles:
     ) -> Iterator[AnswerEvent]:
         """Fill the draft: the `reader` reads the parts, the `model` combines the findings."""
         preferences = request.setup.settings.preferences
+        rules = in_language(_PART, preferences)
         style = MapReduceStyle(
-            draft.asked,
-            in_language(_PART, preferences),
+            partial(turns_of_part, self._documents, draft.asked, rules),
             lambda _sources: "",
             with_instructions(in_manner(_COMBINE, preferences), request.setup.instructions),
             noun="parts",
@@ -198,6 +203,21 @@ class FewFiles:
         yield from self._map_reduce.answer(
             draft, parts, style, model, request.cancel, reader=reader
         )
+
+
+def _turns_that_fit(
+    documents: DocumentStore,
+    question: str,
+    rules: str,
+    sources: Sequence[SourceRef],
+    model: ChatModel,
+) -> tuple[list[ChatTurn], Sequence[SourceRef]]:
+    prompt = build_prompt(
+        question, sources, (),
+        context_tokens=model.context_tokens, count_tokens=model.count_tokens,
+        fence=secrets.token_hex(8), instructions=rules, extras=described(documents, sources),
+    )  # fmt: skip
+    return prompt.turns, prompt.sources
 
 
 MOST_DOCUMENTS = 500
@@ -251,8 +271,12 @@ class Summaries:
         each = 2 if not is_one and 2 * len(chosen) <= _MOST_QUOTES else 1
         preferences = request.setup.settings.preferences
         style = MapReduceStyle(
-            "Summarise.",
-            in_language(_PART_OF_ONE if is_one else _ONE_OF_SEVERAL, preferences),
+            partial(
+                turns_of_part,
+                self._map_reduce.documents,
+                "Summarise.",
+                in_language(_PART_OF_ONE if is_one else _ONE_OF_SEVERAL, preferences),
+            ),
             lambda sources: central_sentences(sources, self._embedder, each),
             with_instructions(
                 in_manner(_COMBINE_SUMMARIES, preferences), request.setup.instructions

@@ -14,7 +14,7 @@ from threading import Event
 
 from desktop_rag.answer.citing.citations import citations, finish_answer
 from desktop_rag.answer.endpoints.helper_job import patient_stream
-from desktop_rag.answer.prompting.prompt import build_prompt, fenced, sanitized
+from desktop_rag.answer.prompting.prompt import fenced, sanitized, turns_about
 from desktop_rag.answer.sources.source_headings import described
 from desktop_rag.answer.sources.source_merging import CountTokens, numbered
 from desktop_rag.answer.writing.answers import AnswerDraft, GrowingAnswer
@@ -54,19 +54,22 @@ class MapPart:
     read: Callable[[], tuple[SourceRef, ...]]
 
 
+# The turns that ask a model about the sources of one part, and the sources that are sent.
+TurnsOf = Callable[[Sequence[SourceRef], ChatModel], tuple[list[ChatTurn], Sequence[SourceRef]]]
+
+
 @dataclass(frozen=True, slots=True)
 class MapReduceStyle:
     """The prompts for one kind of map-reduce answer.
 
-    A model is asked the `question` about one part by these `rules`; `without_model` answers for it
-    without one. `combine` are the instructions for combining the findings; `noun` is the plural of
-    a part. With `is_asked` the person asked for this, and the counts say of how many files. With
-    `must_cite` an answer of a part that cites nothing counts as none. The parts are chosen from so
-    `many_files`, 0 for all of them. `framed` puts words around the findings from a number of files.
+    `turns_of` asks a model about one part, `without_model` answers for it without one. `combine`
+    are the instructions for combining the findings; `noun` is the plural of a part. With `is_asked`
+    the person asked for this, and the counts say of how many files. With `must_cite` an answer of a
+    part that cites nothing counts as none. The parts are chosen from so `many_files`, 0 for all of
+    them. `framed` puts words around the findings from a number of files.
     """
 
-    question: str
-    rules: str
+    turns_of: TurnsOf
     without_model: Callable[[Sequence[SourceRef]], str]
     combine: str
     noun: str = "files"
@@ -107,7 +110,7 @@ class MapReduce:
                     break
                 yield FileAsked(asked, len(parts), len(findings.texts), part.title)
                 if sources := part.read():
-                    asking = self._ask_part(style, sources, reader or model, cancel)
+                    asking = _ask_part(style, sources, reader or model, cancel)
                     findings.add(part, *(yield from asking))
                 asked += 1
             yield SourcesFound(draft.sources, draft.notes)
@@ -155,35 +158,6 @@ class MapReduce:
             draft.text += "\n\n"
             yield TextDelta("\n\n")
 
-    def _ask_part(
-        self,
-        style: MapReduceStyle,
-        sources: Sequence[SourceRef],
-        model: ChatModel | None,
-        cancel: Event,
-    ) -> Generator[AnswerEvent, None, tuple[str, tuple[SourceRef, ...]]]:
-        """The answer of one part, with its sources and citations checked; "" for nothing."""
-        if model is None:
-            return finish_answer(style.without_model(sources), sources)
-        prompt = build_prompt(
-            style.question, sources, (),
-            context_tokens=model.context_tokens, count_tokens=model.count_tokens,
-            fence=secrets.token_hex(8), instructions=style.rules,
-            extras=described(self.documents, sources),
-        )  # fmt: skip
-        heard = HeardAnswer()
-        with closing(patient_stream(model, prompt.turns, cancel)) as deltas:
-            for delta in deltas:
-                heard.add(delta)
-                if delta.status:
-                    yield AnswerWaits(delta.status)
-        written = heard.text.strip()
-        if cancel.is_set() or _NOTHING.match(written) or not written:
-            return "", ()
-        text, cited = finish_answer(written, prompt.sources)
-        is_cited = any(source.is_cited for source in cited)
-        return (text, cited) if is_cited or not style.must_cite else ("", ())
-
     def parts_of(self, document: Passage, room: int) -> list[MapPart]:
         """The whole document, given by its first passage, in parts of up to `room` tokens."""
         parts: list[list[Chunk]] = [[]]
@@ -207,6 +181,26 @@ class MapReduce:
         chunks = self.documents.chunks(document.document_id)
         tokens = self._count_tokens([chunk.text for chunk in chunks])
         return list(zip(chunks, tokens, strict=True))
+
+
+def _ask_part(
+    style: MapReduceStyle, sources: Sequence[SourceRef], model: ChatModel | None, cancel: Event
+) -> Generator[AnswerEvent, None, tuple[str, tuple[SourceRef, ...]]]:
+    """The answer of one part, with its sources and citations checked; "" when it has nothing."""
+    if model is None:
+        return finish_answer(style.without_model(sources), sources)
+    turns, sent = style.turns_of(sources, model)
+    heard = HeardAnswer()
+    with closing(patient_stream(model, turns, cancel)) as deltas:
+        for delta in deltas:
+            heard.add(delta)
+            if delta.status:
+                yield AnswerWaits(delta.status)
+    written = heard.text
+    if cancel.is_set() or _NOTHING.match(written) or not written.strip():
+        return "", ()
+    text, cited = finish_answer(written.strip(), sent)
+    return ("", ()) if style.must_cite and not any(s.is_cited for s in cited) else (text, cited)
 
 
 class _Findings:
@@ -300,3 +294,16 @@ def part_sources(document: Passage, chunks: Sequence[Chunk]) -> tuple[SourceRef,
             for chunk in chunks
         ]
     )  # fmt: skip
+
+
+def turns_of_part(
+    documents: DocumentStore,
+    question: str,
+    rules: str,
+    sources: Sequence[SourceRef],
+    _model: ChatModel,
+) -> tuple[list[ChatTurn], Sequence[SourceRef]]:
+    """All sources of a part: nothing is left out to make room, as parts are cut to fit."""
+    fence = secrets.token_hex(8)
+    told = described(documents, sources)
+    return turns_about(sources, sanitized(question, fence), rules, fence, told), sources

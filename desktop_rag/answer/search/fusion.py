@@ -12,7 +12,7 @@ top passages, because passages that are alike tend to be relevant together (Diaz
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -54,11 +54,15 @@ class Logistic:
 
     def each(self, values: Mapping[str, Scores]) -> Scores:
         """The same for arrays of one shape, element by element."""
-        total = np.full((), self.intercept)
-        for name, coefficient in self.coefficients.items():
-            standard = (values[name] - self.means[name]) / self.deviations[name]
-            total = total + coefficient * standard.clip(-FURTHEST, FURTHEST)
+        total = self.intercept + sum(
+            (coefficient * self._standardised(name, values[name])
+             for name, coefficient in self.coefficients.items()),
+            start=np.zeros(()),
+        )  # fmt: skip
         return 1 / (1 + np.exp(-total.clip(-30, 30)))
+
+    def _standardised(self, name: str, value: Scores) -> Scores:
+        return ((value - self.means[name]) / self.deviations[name]).clip(-FURTHEST, FURTHEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +82,15 @@ class FusionModel:
     def load(cls, path: Path) -> "FusionModel":
         """Read the file with the fitted numbers."""
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
-        company = float(tables.pop("company")["open"])
-        return cls(company=company, **{name: Logistic(**table) for name, table in tables.items()})
+
+        def logistic(name: str) -> Logistic:
+            table = tables[name]
+            return Logistic(
+                table["intercept"], table["coefficients"], table["means"], table["deviations"]
+            )
+
+        fitted = {f.name: logistic(f.name) for f in fields(cls) if f.name != "company"}
+        return cls(company=float(tables["company"]["open"]), **fitted)
 
     def lexical_weight(
         self, agreed: float, count: int, preference: float = 0.5, *, is_open: bool
