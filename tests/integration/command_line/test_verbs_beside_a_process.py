@@ -234,6 +234,9 @@ def of_others(beside: Beside, given: Made) -> dict[str, Tried]:
         "eval retrieval": Tried([str(files)], code=1),
         "eval evidence": Tried([str(files)], code=1),
         "eval rails": Tried([str(files)], code=1),
+        "source add": Tried(["webdav", "http://localhost:9/dav/"], code=-1),
+        "source list": Tried([]),
+        "source remove": Tried(["http://localhost:9/dav/"], code=-1),
         "quick-ask": Tried(["When?"], code=-1),
         "open-url": Tried(["desktop-rag://ask?q=Why"], code=-1),
     }
