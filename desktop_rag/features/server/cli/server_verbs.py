@@ -94,11 +94,11 @@ def _serve(arguments: argparse.Namespace) -> int:
         last.daemon = True
         last.start()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: end())
     if ask_running_app(find_home(), "nothing", {})[0]:
         hint = "Turn the local server on there, or end it first: desktop-rag quit"
         raise AppError("Another process of the app has the library open.", hint)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: end())
     from desktop_rag.cli.running import answer_others
     from desktop_rag.features.server.server import exposure
 
