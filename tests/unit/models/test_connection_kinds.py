@@ -34,7 +34,7 @@ OWN_DOORS = {
     "WebTransport", "list_models", "open_client", "probe_endpoint", "proxy_for", "running_servers",
 }  # fmt: skip
 # They pass an opened one on, or only name it.
-PASSING_ON = {"app", "upkeep", "models.connection_states"}
+PASSING_ON = {"app", "features.diagnosis.finding", "models.connection_states"}
 # They run a tool of the desktop that only reads and writes files.
 RUNNING_TOOLS = {"desktop.entries.desktop_entries"}
 # Functions that run another program, or code that no import names.
