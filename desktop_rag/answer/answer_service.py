@@ -43,6 +43,7 @@ from desktop_rag.answer.small_talk import reply_for
 from desktop_rag.answer.sources.attachments import AttachedSources, Attachments
 from desktop_rag.answer.sources.question_rewriting import (
     answer_before,
+    asking_words,
     content_words,
     question_parts,
     refers_back,
@@ -83,6 +84,7 @@ from desktop_rag.core.language.languages import OTHER_LATIN, UNKNOWN, question_l
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question import NamedFiles
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
+from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import ChatModel, Embedder, Reader
 from desktop_rag.store.contract.engine import Engine
 
@@ -531,7 +533,8 @@ class AnswerService:
         before = answer_before(request.history, request.query.text, draft.asked)
         others = () if names else draft.sources
         of_others = self._asked_names.of_others(request.question, others)
-        doubt = Doubt(apart, bare if is_clear else "", is_doubtful, of_others)
+        asking = frozenset(terms(" ".join(asking_words(asked))))
+        doubt = Doubt(apart, bare if is_clear else "", is_doubtful, of_others, asking)
         at_home = [source for source in draft.sources if source.document_id in draft.home]
         said = [
             excerpts(

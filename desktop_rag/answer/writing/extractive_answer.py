@@ -27,6 +27,7 @@ from desktop_rag.answer.writing.excerpt_candidates import (
     candidates_of,
     has_figure,
     is_about_older,
+    named_in,
     telling_words,
     whole_passage,
 )
@@ -149,6 +150,8 @@ _RANK_SHARE = 0.25
 _LABEL_SHARE = 0.4
 # A second sentence must be nearly as good as the first, or it only dilutes the answer.
 _RELATIVE_FLOOR = 0.72
+# It also needs this share of the words that the first one has of the question.
+_RELATIVE_WORDS = 0.5
 # A further row of figures needs this share of what the first one's label has of the question.
 _RELATIVE_LABEL = 0.75
 # Figures below unknown columns say little, even in the right row, and so does half a sentence.
@@ -210,6 +213,7 @@ def excerpts(
     candidates = all_candidates(best, asked, surroundings)
     if meaning and _tell_little(asked, candidates):
         candidates = _by_meaning(asked, ranked, surroundings, meaning)
+        question = _without_names(question, ranked)
     # Fragments only are shown as they are rather than not at all.
     candidates = candidates or [c for source in best[:1] for c in whole_passage(source)]
     if not candidates:
@@ -345,6 +349,7 @@ def _best(
         return _both_sides(asked, candidates, scores, homes)
     order = sorted(range(len(candidates)), key=lambda i: -scores[i])
     floor = scores[order[0]] * _RELATIVE_FLOOR
+    fewest = words[order[0]] * _RELATIVE_WORDS
     label = _named(candidates[order[0]], asked) * _RELATIVE_LABEL
     chosen: list[Candidate] = []
     for index in order:
@@ -354,7 +359,8 @@ def _best(
             continue
         if len(chosen) == _SENTENCES or (chosen and scores[index] < floor):
             break
-        if not any(_is_repeat(candidate, other) for other in chosen):
+        is_near = words[index] >= fewest or across[index]
+        if is_near and not any(_is_repeat(candidate, other) for other in chosen):
             chosen.append(candidate)
     return chosen
 
@@ -380,6 +386,17 @@ def central_sentences(sources: Sequence[SourceRef], embedder: Embedder | None, m
             chosen.append(place)
     kept = [candidates[place] for place in sorted(chosen)]
     return " ".join(f"{quoted(c.text)} [{c.n}]" for c in kept)
+
+
+def _without_names(question: str, sources: Sequence[SourceRef]) -> str:
+    """The question without the words that name a document.
+
+    Sentences with the name of a company are nearer to a question with it, whatever they say.
+    """
+    asked = asked_words(question)
+    names = frozenset[str]().union(*(named_in(source, asked) for source in sources))
+    kept = [word for word in question.split() if not set(terms(word)) & names]
+    return " ".join(kept) or question
 
 
 def _tell_little(asked: set[str], candidates: Sequence[Candidate]) -> bool:

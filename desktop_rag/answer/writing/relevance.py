@@ -46,13 +46,14 @@ class Doubt:
     """What no answer is made of: the sources with the numbers `apart`, which aren't about the names
     of a question, and those `of_others`; also pieces that have only the names. The question is
     `bare` without these, "" where it has none. Doubt `is_great` where search found nothing relevant
-    either.
+    either. The words `asking`, as "high" in "how high is", are no part of what it is about.
     """
 
     apart: frozenset[int] = frozenset()
     bare: str = ""
     is_great: bool = False
     of_others: frozenset[int] = frozenset()
+    asking: frozenset[str] = frozenset()
 
 
 class _Nearness(NamedTuple):
@@ -92,13 +93,12 @@ def relevance_of(
         ]
 
     asked, left = content_words(question), content_words(doubt.bare) if doubt.bare else set[str]()
-    whole = near(question, asked)
     bare = near(doubt.bare, left) if left else [_Nearness()] * len(pieces)
     # What is asked of a row may be under any name of a column.
     rows = [bool(c.unit.cells) and _is_asked_for(c.unit.cells[0], question) for c in pieces]
     sure = frozenset(
         (c.n, c.unit.start)
-        for c, one, more, is_row in zip(pieces, whole, bare, rows, strict=True)
+        for c, one, more, is_row in zip(pieces, near(question, asked), bare, rows, strict=True)
         if is_row
         or (
             one.reaches(_SURELY_ABOUT, _DOUBTFUL_ACROSS)
@@ -107,7 +107,8 @@ def relevance_of(
     )
     across = _DOUBTFUL_ACROSS if doubt.is_great or doubt.apart else _ABOUT_ACROSS
     is_of_more = any(rows) or any(each.reaches(_ABOUT_BARE, across) for each in bare)
-    is_about = is_of_more and any(each.reaches(_ABOUT, across) for each in whole)
+    least = near(question, asked - doubt.asking or asked)
+    is_about = is_of_more and any(each.reaches(_ABOUT, across) for each in least)
     return is_about or any(_is_named(c, asked, asked - left) for c in pieces), sure
 
 
