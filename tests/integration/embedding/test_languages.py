@@ -265,7 +265,7 @@ def test_excerpts_for_a_question_in_another_language_are_more_than_a_name(
     )
     index(services, tmp_path / "papers", {"lanternco.md": text, "bees.md": ENGLISH[1]})
     answer = ask(services, "Wie hoch war der Umsatz von Lanternco?").text
-    assert "The revenue of the company was four million last year." in answer.splitlines()[0]
+    assert "The revenue of the company was four million last year." in answer
 
 
 def test_an_english_question_is_answered_from_a_german_file(
@@ -295,4 +295,4 @@ def test_a_sentence_in_another_language_than_the_rest_of_its_file_answers(
     )
     index(services, tmp_path / "papers", {"notes.md": notes})
     answer = ask(services, "When is the elevator inspected?").text
-    assert "Der Aufzug wird jedes Jahr im Juni" in answer.splitlines()[0]
+    assert "Der Aufzug wird jedes Jahr im Juni" in answer
