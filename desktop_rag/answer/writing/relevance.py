@@ -32,7 +32,7 @@ from desktop_rag.store.contract.search import NameStore
 # passage, and the similarity. It is the same in a library of one file and in a large one. In
 # another language the words are others, so that the similarity stands alone.
 _ABOUT = 0.7
-# Below this sum it may be about something near by.
+# An answer whose first piece has less is said with “perhaps”.
 _SURELY_ABOUT = 1.0
 _ABOUT_ACROSS, _DOUBTFUL_ACROSS = 0.24, 0.36
 # What is asked of a name has at least this sum for a piece: the name alone is not enough.
