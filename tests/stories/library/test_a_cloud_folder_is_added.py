@@ -6,19 +6,25 @@ from tests.servers.dav_server import DavServer
 from tests.stories.conftest import Person
 
 
+def looks_at(person: Person, cloud: DavServer, password: str) -> Person:
+    """Enter the address and password of a server in the dialog, which is returned."""
+    person.presses("Ctrl+2")
+    person.clicks("Add a cloud folder (WebDAV)…")
+    dialog = person.in_the_dialog()
+    dialog.types("Address", cloud.url())
+    dialog.types("User", "ann")
+    dialog.types("App password", password)
+    dialog.clicks("See what is there")
+    return dialog
+
+
 @pytest.mark.everyday
 def test_a_cloud_folder_is_looked_at_and_added(person: Person) -> None:
     with DavServer() as cloud:
         cloud.write("Boats/lighthouse.txt", "The lighthouse of Skarvik was built in 1874.")
         cloud.write("Boats/disk.iso", b"x" * 1_000)
         cloud.write("Letters/to-anna.txt", "Dear Anna, the ferry comes on Tuesday.")
-        person.presses("Ctrl+2")
-        person.clicks("Add a cloud folder (WebDAV)…")
-        dialog = person.in_the_dialog()
-        dialog.types("Address", cloud.url())
-        dialog.types("User", "ann")
-        dialog.types("App password", "wrong")
-        dialog.clicks("See what is there")
+        dialog = looks_at(person, cloud, "wrong")
         dialog.sees("The server refused the password.")
         dialog.clears("App password")
         dialog.types("App password", "secret")
@@ -41,13 +47,7 @@ def test_a_folder_in_it_is_chosen_and_its_password_is_changed(person: Person) ->
     with DavServer() as cloud:
         cloud.write("Boats/lighthouse.txt", "The lighthouse of Skarvik was built in 1874.")
         cloud.write("Letters/to-anna.txt", "Dear Anna, the ferry comes on Tuesday.")
-        person.presses("Ctrl+2")
-        person.clicks("Add a cloud folder (WebDAV)…")
-        dialog = person.in_the_dialog()
-        dialog.types("Address", cloud.url())
-        dialog.types("User", "ann")
-        dialog.types("App password", "secret")
-        dialog.clicks("See what is there")
+        dialog = looks_at(person, cloud, "secret")
         dialog.sees("2 files to index")
         dialog.chooses("Folder", "Letters")
         dialog.sees("1 file to index")

@@ -4,21 +4,18 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
-from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import Collection, Source, WebLinks
 from desktop_rag.core.language.translation import tr
 from desktop_rag.features.remote_sources.remote_sources import MOST_FILES
 from desktop_rag.features.remote_sources.ui.remote_dialog import RemoteDialog
 from desktop_rag.features.remote_sources.webdav import WEBDAV
+from desktop_rag.features.web_pages.ui.link_actions import follow_rounds
 from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.library.source_actions import FurtherKind, id_of
 from desktop_rag.ui.widgets.forms import open_once
-
-_LOOK_MS = 1_000
 
 
 def webdav_in_window(bridge: Bridge, library: Library) -> FurtherKind:
@@ -80,20 +77,7 @@ def _edit(
             dialog.show_error,
         )
 
-    def show(report: CrawlReport | None) -> None:
-        if report:
-            dialog.show_report(report)
-
-    def look() -> None:
-        bridge.run(dialog, lambda: sources.crawls().get(source_id), show)
-
-    def stop() -> None:
-        bridge.run(dialog, lambda: sources.stop_crawl(source_id), lambda _: look())
-
-    timer = QTimer(dialog, interval=_LOOK_MS)
-    timer.timeout.connect(look)
-    timer.start()
     dialog.submitted.connect(save)
-    dialog.stop_requested.connect(stop)
-    look()
+    report, stop = dialog.show_report, dialog.stop_requested
+    follow_rounds(dialog, bridge, library, source_id, report, stop)
     open_once(dialog)

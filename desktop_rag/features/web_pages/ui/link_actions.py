@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QTimer, SignalInstance
+from PySide6.QtWidgets import QDialog, QWidget
 
 from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import LINKS, Collection, Source, WebLinks
@@ -77,23 +77,37 @@ def _edit(
     def save(_collection: str, links: WebLinks, _is_wanted_anyway: bool) -> None:
         bridge.run(dialog, lambda: sources.set_links(source_id, links), finish, dialog.show_error)
 
+    dialog.submitted.connect(save)
+    report, stop = dialog.show_report, dialog.stop_requested
+    follow_rounds(dialog, bridge, library, source_id, report, stop)
+    open_once(dialog)
+
+
+def follow_rounds(
+    dialog: QDialog,
+    bridge: Bridge,
+    library: Library,
+    source_id: str,
+    show_report: Callable[[CrawlReport], None],
+    stop_requested: SignalInstance,
+) -> None:
+    """Show the report on fetching a source while its dialog is open; `stop_requested` ends it."""
+
     def show(report: CrawlReport | None) -> None:
         if report:
-            dialog.show_report(report)
+            show_report(report)
 
     def look() -> None:
-        bridge.run(dialog, lambda: sources.crawls().get(source_id), show)
+        bridge.run(dialog, lambda: library.sources.crawls().get(source_id), show)
 
     def stop() -> None:
-        bridge.run(dialog, lambda: sources.stop_crawl(source_id), lambda _: look())
+        bridge.run(dialog, lambda: library.sources.stop_crawl(source_id), lambda _: look())
 
     timer = QTimer(dialog, interval=_LOOK_MS)
     timer.timeout.connect(look)
     timer.start()
-    dialog.submitted.connect(save)
-    dialog.stop_requested.connect(stop)
+    stop_requested.connect(stop)
     look()
-    open_once(dialog)
 
 
 def _known_id(library: Library, collection: str) -> str:
