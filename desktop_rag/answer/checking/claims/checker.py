@@ -29,7 +29,12 @@ from desktop_rag.answer.checking.claims.backing import (
     phrases_of,
     words_of,
 )
-from desktop_rag.answer.checking.claims.derived import is_derived, is_reckoned, is_told_result
+from desktop_rag.answer.checking.claims.derived import (
+    is_count,
+    is_derived,
+    is_reckoned,
+    is_told_result,
+)
 from desktop_rag.answer.checking.claims.exact import (
     COMPUTED,
     certain,
@@ -247,6 +252,8 @@ _UNKNOWN_AT_MOST = 0.25
 _MOST_COMPARED = 3
 # From here on the words of a claim are worth comparing with the units of a source.
 _LEAST_NEAR = 0.28
+# The number of a section is no other value of an amount.
+_LEAST_AMOUNT = 1_000
 # A claim is contradicted by a figure when the source says it with its own one, that surely.
 _LEAST_MENDED = 0.55
 # The characters before and behind the evidence whose figures a result may be of.
@@ -401,11 +408,14 @@ class ClaimChecker:
         if is_told:
             place = Evidence(best.source, start, end)
             return certain(claim, place, COMPUTED, Basis.COMPUTED)
-        exchanged = None if calculated else self._exchanged(claim, best, unknown)
+        exchanged = None if calculated or derived else self._exchanged(claim, best, unknown)
         if exchanged and not _are_of(known, (exchanged,)):
             return _contradicted(claim, best, (start, end), (exchanged,))
-        is_given = bool(calculated or derived)
-        unknown = [one for one in unknown if one not in derived]
+        # Among all the figures around, some two often give one that is invented.
+        here = [one for one in best.index.figures.all if start <= one.start < end]
+        given_here = [one for one in derived if is_derived(one, here, claim)]
+        is_given = bool(calculated or given_here)
+        unknown = [one for one in unknown if one not in given_here]
         return self._read(claim, found, unknown, differing.all, is_given=is_given)
 
     def _exchanged(
@@ -423,7 +433,10 @@ class ClaimChecker:
         others = [
             one
             for one in index.figures.all
-            if start <= one.start < end and one.is_like(said) and not any(map(one.equals, own))
+            if start <= one.start < end
+            and one.is_like(said)
+            and not any(map(one.equals, own))
+            and not (is_count(one) and said.values[0] >= _LEAST_AMOUNT)
         ]
         if not others or any(not one.equals(others[0]) for one in others):
             return None

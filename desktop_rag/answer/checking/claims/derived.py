@@ -18,7 +18,6 @@ from desktop_rag.answer.checking.claims.words import listed, sizes
 from desktop_rag.core.text import words
 
 _MOST_FIGURES, _MOST_RESULTS, _MOST_TIMES_OF_DAY = 16, 64, 12
-# Smaller numbers are everywhere.
 _LARGEST_COUNT = 12
 # A figure of four digits, and the number of times that a rate applies.
 _LEAST_EXACT, _MOST_TIMES = 1_000, 11
@@ -46,9 +45,14 @@ def is_derived(said: Quantity, around: Sequence[Quantity], claim: str) -> bool:
 
     Only of those near the evidence: among many figures, some two always give it.
     """
-    if said.date or abs(said.values[0]) <= _LARGEST_COUNT:
+    if said.date or is_count(said):
         return False
     return any(said.is_written_for(value) for _, value, _ in _results(said, around, claim))
+
+
+def is_count(said: Quantity) -> bool:
+    """True for a number so small that it is everywhere."""
+    return not said.date and abs(said.values[0]) <= _LARGEST_COUNT
 
 
 def is_told_result(

@@ -416,3 +416,25 @@ def test_a_sign_for_a_unit_contradicts_no_word_for_it(checker: ClaimChecker) -> 
     source = "Die Miete der Wohnung beträgt 780 €, zahlbar im Voraus."
     checked = checker.check("Die Miete der Wohnung beträgt 780 Euro.", [source])
     assert checked.verdict is not Verdict.CONTRADICTED
+
+
+LEASE = (
+    "3 Rent\n\nThe monthly rent is EUR 4,250, payable by the third working day of each month."
+    " Service charges are EUR 780 a month on account.\n\n4 Deposit\n\nThe Tenant pays a deposit of"
+    " EUR 12,750 before moving in.\n\n5 Notice\n\nThe Tenant may terminate early against a payment"
+    " of two monthly rents.\n"
+)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    ["At the current rent of EUR 4,250 that is EUR 8,500.", "Two monthly rents are EUR 8,500.",
+     "At the current rent that is EUR 8,500."],
+)  # fmt: skip
+def test_what_figures_of_the_source_give_is_not_contradicted(claim: str) -> None:
+    assert ClaimChecker().check(claim, [LEASE]).verdict is not Verdict.CONTRADICTED
+
+
+def test_a_figure_that_two_others_happen_to_give_is_named_all_the_same() -> None:
+    found = ClaimChecker().check("The rent is EUR 8,500 a month.", [LEASE])
+    assert found.named == ("8,500",)
