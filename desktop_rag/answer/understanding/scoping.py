@@ -91,7 +91,7 @@ class ChosenScope:
         said = [word for word in thing.split() if word not in idle]
         numbers = month_numbers()
         months = [f"-{numbers[w.casefold()]:02}-" for w in said if w.casefold() in numbers]
-        forms = [_singular(word) for word in said if word.casefold() not in numbers]
+        forms = [singular(word) for word in said if word.casefold() not in numbers]
         ids = self._completing(said) or self._completing([*forms, *months])
         if not ids and is_certain:
             known = [each for word in said if (each := self._completing([word]))]
@@ -137,10 +137,15 @@ class ChosenScope:
         return why_unread(self._documents.get([item.key]))
 
 
-def _singular(word: str) -> str:
-    """The stem of a word where it is a beginning of it: "lease" and "leases" have one."""
+_PLURALS = {"s", "es", "e", "n", "en"}
+
+
+def singular(word: str) -> str:
+    """The stem of a word that ends like a plural, as "leases". Other forms are other words:
+    who agreed names no agreement.
+    """
     stem = next(iter(terms(word)), "")
-    return stem if stem and word.casefold().startswith(stem) else word
+    return stem if stem and word.casefold().removeprefix(stem) in _PLURALS else word
 
 
 def why_unread(documents: Sequence[Document]) -> str:

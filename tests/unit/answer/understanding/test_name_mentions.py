@@ -7,6 +7,7 @@ from desktop_rag.answer.understanding.scoping import (
     mentioned_collections,
     mentioned_files,
     mentioned_folders,
+    singular,
     without,
 )
 from desktop_rag.core.domain import shown_name
@@ -187,3 +188,11 @@ def test_the_things_of_a_task_are_the_words_that_are_no_part_of_it(
 )
 def test_a_question_may_be_about_all_documents(question: str, is_about_all: bool) -> None:
     assert asks_about_all(question) is is_about_all
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [("leases", "leas"), ("agreements", "agreement"), ("agreed", "agreed"), ("leasing", "leasing")],
+)
+def test_a_plural_stands_for_a_name_and_no_other_form_does(word: str, expected: str) -> None:
+    assert singular(word) == expected
