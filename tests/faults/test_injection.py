@@ -290,7 +290,8 @@ def test_nothing_is_fetched_and_only_web_addresses_can_be_clicked(
         body.show_text(text, sources, asked.message.claims)
         qtbot.waitUntil(lambda: body.is_rendered)
         body.grab()
-        for view in body.findChildren(SegmentView):
+        # Those dropped are hidden until the event loop deletes them.
+        for view in (v for v in body.findChildren(SegmentView) if not v.isHidden()):
             assert "\N{OBJECT REPLACEMENT CHARACTER}" not in view.toPlainText()
             for href in re.findall('href="([^"]*)"', view.toHtml()):
                 is_ours = cited_number(href) in {source.n for source in sources}
