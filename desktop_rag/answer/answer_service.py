@@ -55,7 +55,7 @@ from desktop_rag.answer.sources.source_merging import located, numbered_anew, wi
 from desktop_rag.answer.tables.cell_values import asks_how_much
 from desktop_rag.answer.tables.table_answer import TableAnswer, is_query
 from desktop_rag.answer.tools.document_tools import DocumentTools
-from desktop_rag.answer.tools.model_answer import answer_with, searched_first, searched_on
+from desktop_rag.answer.tools.model_answer import answer_with
 from desktop_rag.answer.understanding.file_words import asks_for_content, compares, is_comparison
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
 from desktop_rag.answer.understanding.scoping import ChosenScope, Scoping, unknown_name
@@ -67,7 +67,6 @@ from desktop_rag.answer.writing.extractive_answer import excerpts, nearest_piece
 from desktop_rag.answer.writing.relevance import Doubt, NamesAsked, in_other_languages
 from desktop_rag.core.conversation import (
     AnswerEvent,
-    AnswerRestated,
     Image,
     Interaction,
     Message,
@@ -382,35 +381,12 @@ class AnswerService:
         if request.every_file or is_too_long:
             yield from self._few_files.answer(draft, request, model)
         elif model and (draft.sources or self._has_readable_attachment(request)):
-            yield from () if is_whole else searched_first(draft, request, model, self._tools)
             yield from self._from_model(model, draft, request)
             if not (is_whole or model.calls_tools) and says_nothing(draft.text):
-                yield from self._again_with_more(draft, request, model)
                 yield from self._few_files.read_on(draft, request, model)
         elif not model:
             self._join_attached(draft, request)
             yield from self._from_excerpts(draft, request)
-
-    def _again_with_more(
-        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel
-    ) -> Iterator[AnswerEvent]:
-        """Answer again where the answer says that the sources lack it, and a plan finds others.
-
-        The answer stays where there comes no second one.
-        """
-        if request.cancel.is_set() or draft.is_open:
-            return
-        text, sources = draft.text, draft.sources
-        yield from searched_on(draft, request, model, self._tools)
-        if draft.sources == sources or request.cancel.is_set():
-            return
-        draft.text = ""
-        yield AnswerRestated("", draft.thinking)
-        try:
-            yield from self._from_model(model, draft, request)
-        finally:
-            if not draft.text.strip():
-                draft.text, draft.sources = text, sources
 
     def _part_by_part(
         self, draft: AnswerDraft, request: AnswerRequest

@@ -13938,10 +13938,6 @@ Was kostet der Eintritt?</translation>
         <translation>„{name}“ schreibt.</translation>
     </message>
     <message>
-        <source>“{name}” looks at what was found.</source>
-        <translation>„{name}“ sieht sich das Gefundene an.</translation>
-    </message>
-    <message>
         <source>“{name}” reads the prompt, about {reading_s} s.</source>
         <translation>„{name}“ liest den Prompt, etwa {reading_s} s.</translation>
     </message>

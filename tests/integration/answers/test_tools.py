@@ -363,55 +363,60 @@ def test_stop_ends_the_rounds_at_once(indexed: Services, server: ChatServer) -> 
     assert len(steps(answer_of(events))) == 1
 
 
+@pytest.fixture
+def without_tools(indexed: Services, server: ChatServer) -> ChatServer:
+    server.mode, server.status, server.misbehaves_times = "status", 400, 1
+    server.error = {"error": {"message": "tiny-model does not support tools"}}
+    ask(indexed, QUESTION)
+    server.requests.clear()
+    return server
+
+
 @pytest.mark.parametrize(
-    ("plan", "searched"),
-    [('["ferry Corvina noon"]', 1), ("[]", 0), ("I can't tell.", 0), ('[1, {"a": 2}]', 0)],
+    "written", ['["ferry Corvina noon"]', '```json\n["ferry Corvina noon"]\n```', '["Corvina", ""]']
 )
-def test_a_model_without_tools_plans_further_searches_where_the_sources_do_not_tell(
-    indexed: Services, server: ChatServer, plan: str, searched: int
+def test_a_model_without_tools_writes_a_list_of_queries_in_place_of_its_answer(
+    indexed: Services, without_tools: ChatServer, written: str
 ) -> None:
-    answers = replace(Settings().answers, asks_few_files=False)
-    indexed.chat.apply(replace(indexed.chat.models.settings, answers=answers))
-    server.mode, server.status, server.misbehaves_times = "status", 400, 1
-    server.error = {"error": {"message": "tiny-model does not support tools"}}
-    ask(indexed, QUESTION)
-    before = len(server.chats)
-    server.first_answers = ["The sources do not say that.", plan]
+    server = without_tools
+    server.first_answers, server.piece_chars = [written], 3
     message = ask(indexed, QUESTION)
-    assert len(server.chats) == before + 2 + searched
-    assert len(steps(message)) == searched
-    expected = server.answer if searched else "The sources do not say that."
-    assert message.text == expected
-    ask(indexed, QUESTION)
-    assert len(server.chats) == before + 3 + searched, "an answer that tells is the last"
-
-
-def test_a_model_without_tools_plans_before_it_answers_several_questions(
-    indexed: Services, server: ChatServer
-) -> None:
-    server.mode, server.status, server.misbehaves_times = "status", 400, 1
-    server.error = {"error": {"message": "tiny-model does not support tools"}}
-    ask(indexed, QUESTION)
-    before = len(server.chats)
-    server.first_answers = ['["ferry Corvina noon"]']
-    message = ask(indexed, "When is the lamp lit, and when does the ferry sail?")
-    assert len(server.chats) == before + 2
+    assert len(server.chats) == 2
     assert len(steps(message)) == 1
     assert message.text == server.answer
+    [*_, asked, found] = server.chats[-1]["messages"]
+    assert asked == {"role": "assistant", "content": written}
+    assert "The ferry Corvina sails at noon." in found["content"]
+    assert any(source.path.endswith("ferry.md") for source in message.sources)
 
 
-def test_an_answer_stays_where_the_one_after_further_searches_fails(
-    indexed: Services, server: ChatServer
+def test_a_model_without_tools_writes_one_list_only(
+    indexed: Services, without_tools: ChatServer
 ) -> None:
-    server.mode, server.status, server.misbehaves_times = "status", 400, 1
-    server.error = {"error": {"message": "tiny-model does not support tools"}}
-    ask(indexed, QUESTION)
-    server.first_answers = ["The sources do not say that.", '["ferry Corvina noon"]']
-    server.answer = ""
+    server = without_tools
+    server.first_answers = ["[]", '["one"]']
     message = ask(indexed, QUESTION)
-    assert message.text == "The sources do not say that."
-    assert message.state is MessageState.FAILED
-    assert message.error_title
+    assert len(server.chats) == 2
+    assert message.text == '["one"]'
+    assert not steps(message)
+
+
+@pytest.mark.parametrize(
+    "answer", ["It is lit at dusk [1].", "[1] says so.", '["dusk"] is it.', "[1, 2]"]
+)
+def test_an_answer_that_is_no_list_costs_one_request(
+    indexed: Services, without_tools: ChatServer, answer: str
+) -> None:
+    without_tools.answer, without_tools.piece_chars = answer, 3
+    assert ask(indexed, QUESTION).text
+    assert len(without_tools.chats) == 1
+
+
+def test_a_question_of_several_parts_costs_one_request(
+    indexed: Services, without_tools: ChatServer
+) -> None:
+    ask(indexed, "When is the lamp lit, and when does the ferry sail?")
+    assert len(without_tools.chats) == 1
 
 
 @pytest.mark.parametrize("calls", [True, False])
