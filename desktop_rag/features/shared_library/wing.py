@@ -33,6 +33,6 @@ def follow(services: "Services", settings: "Settings") -> None:
 
 def join_window(app: "WindowApp") -> None:
     """The page of the shared library, and the line about it on the page of the library."""
-    from desktop_rag.features.shared_library.ui.in_window import join
+    from desktop_rag.features.shared_library.ui.shared_library_page import join
 
     join(app)

@@ -21,12 +21,10 @@ def join(app: "WindowApp") -> None:
     """Add the page, which is imported when it is first shown."""
 
     def page() -> "QWidget":
-        from PySide6.QtCore import Qt
-        from PySide6.QtWidgets import QFrame, QScrollArea
-
         from desktop_rag.features.evaluation.services import EvaluationServices
         from desktop_rag.features.evaluation.ui.experiment_actions import ExperimentActions
         from desktop_rag.features.evaluation.ui.experiments_page import ExperimentsPage
+        from desktop_rag.ui.widgets.scrolled_page import scrolling
 
         services = app.services
         experiments = services.wing(EvaluationServices).experiments
@@ -35,11 +33,7 @@ def join(app: "WindowApp") -> None:
         )
         actions.endpoint_requested.connect(app.window.settings_page.add_endpoint)
         # In a small window it is scrolled, so that the table of answers keeps its height.
-        scrolled = QScrollArea(widgetResizable=True)
-        scrolled.setFrameShape(QFrame.Shape.NoFrame)
-        scrolled.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scrolled.setWidget(ExperimentsPage(app.bridge, actions, app.theme))
-        return scrolled
+        return scrolling(ExperimentsPage(app.bridge, actions, app.theme))
 
     part = Part(ADVANCED, tr("Compare models"), page, _SETTINGS, _WORDS)
     app.window.pages.add_settings_part(part)

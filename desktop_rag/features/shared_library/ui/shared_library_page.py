@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
@@ -26,15 +26,67 @@ from desktop_rag.ui.foundation.days import clock_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import hint_of, one_line, size_in_words, title_of
 from desktop_rag.ui.settings.edited_settings import EditedSettings
+from desktop_rag.ui.settings.settings_parts import ADVANCED, Part, Setting
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note, number_field
 from desktop_rag.ui.widgets.layouts import horizontal
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
+from desktop_rag.ui.window.window_pages import LIBRARY
 
 if TYPE_CHECKING:
     from desktop_rag.features.shared_library.joined.shared_connection import SharedLibrary
     from desktop_rag.features.shared_library.services import SharedLibraryAccess
     from desktop_rag.ingest.library import Library
+    from desktop_rag.window_app import WindowApp
+
+
+_HEADING = tr("Shared library")
+_WORDS = tr("PostgreSQL, team, colleagues, database server, share documents, together")
+_SETTINGS = (
+    Setting(tr("Try now"), tr("connect again, online, offline"), tr("Now")),
+    Setting(tr("Address"), tr("host, URL, PostgreSQL server"), _HEADING),
+    Setting(tr("Database"), tr("PostgreSQL, name"), _HEADING),
+    Setting(tr("Library"), tr("schema, which library"), _HEADING),
+    Setting(tr("Role"), tr("user name, account, sign in"), _HEADING),
+    Setting(tr("Password"), tr("secret, credentials, sign in"), _HEADING),
+    Setting(tr("Encryption"), tr("TLS, SSL, secure connection"), _HEADING),
+    Setting(tr("Certificate"), tr("TLS, SSL, authority"), _HEADING),
+    Setting(tr("Test"), tr("connect, disconnect, try"), _HEADING),
+)
+
+
+def join(app: "WindowApp") -> None:
+    """Add the page and the line."""
+    parts = _Parts(app)
+    part = Part(ADVANCED, SHARED_LIBRARY, parts.page, _SETTINGS, _WORDS)
+    app.window.pages.add_settings_part(part)
+
+
+class _Parts(QObject):
+    def __init__(self, app: "WindowApp") -> None:
+        super().__init__(app.window)
+        self._app = app
+        app.window.pages.built.connect(self._on_built)
+
+    def page(self) -> QWidget:
+        """The page that connects a shared library."""
+        # With the database's client, so not before it is shown.
+        from desktop_rag.features.shared_library.services import SharedLibraryServices  # noqa: PLC0415
+
+        app = self._app
+        shared = app.services.wing(SharedLibraryServices)
+        return shared_library_page(
+            app.bridge, app.window.settings, shared.access, shared.library, app.services.library
+        )
+
+    @Slot(int)
+    def _on_built(self, position: int) -> None:
+        if position == LIBRARY:
+            app, page = self._app, self._app.window.library_page
+            line = SharedLine(app.theme, app.services.in_use.beside.status, page)
+            app.bridge.hear(SharedLibraryChanged, line.on_changed)
+            page.below_header.addWidget(line)
+
 
 _STATE_INTRO = tr(
     "Questions search your own library and the collections of the shared one together. Nothing is"
