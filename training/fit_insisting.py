@@ -22,10 +22,10 @@ _HERE = Path(__file__).parent
 _TURNS = _HERE.parent / "tests" / "unit" / "answer" / "checking"
 _RIDGE = {"turns": 2e-4, "denials": 1e-4}
 _STEPS, _RATE, _MOMENTUM = 1_500, 4.0, 0.9
-_HEAD = """
-# In other languages: functions of a text's vector by the multilingual model, above 0 for a turn
-# that insists, and for a clause that only denies. By training/fit_insisting.py; eight bits in
-# base64, to be multiplied by `scale`."""
+_HEAD = """\
+# How turns are recognised that insist on what an answer denies: functions of a text's vector by the
+# multilingual model, above 0 for a turn that insists, and for a clause that only denies. By
+# training/fit_insisting.py; eight bits in base64, to be multiplied by `scale`."""
 _SMALL_TALK = ("greeting", "thanks", "farewell", "about", "add")
 
 Numbers = NDArray[np.float64]
@@ -115,8 +115,7 @@ def _say(name: str, found: NDArray[np.bool_], wanted: NDArray[np.bool_]) -> None
 
 def _write(fitted: dict[str, tuple[Numbers, float]]) -> None:
     path = resources_dir() / "questions" / "insisting.toml"
-    phrases = path.read_text(encoding="utf-8").partition("\n# In other languages")[0]
-    parts = [phrases.rstrip(), _HEAD]
+    parts = [_HEAD]
     for kind, (weights, intercept) in fitted.items():
         scale = float(np.abs(weights).max()) / 127
         whole = np.round(weights / scale).astype(np.int8)

@@ -12,7 +12,6 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +25,8 @@ from desktop_rag.answer.writing.extractive_answer import quoted
 from desktop_rag.core.claims import CheckedClaim, Verdict
 from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.languages import is_likely_english
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.core.text import sentences, words
+from desktop_rag.core.text import sentences
 from desktop_rag.models.embedding.joined_embedding import BUNDLED_MULTILINGUAL, bundled_opener
 
 log = logging.getLogger(__name__)
@@ -41,10 +39,12 @@ _SENTENCE = re.compile(
 )
 _QUESTION_MARKS = ("?", "？", "؟")
 _EDGES = " \t\r\n,;:.!…–—-、，。！：；\"“”„«»'"
-# Fewer words left of a denial claim nothing.
-_LEAST_WORDS = 3
+# So short a clause with a number is no sentence of its own.
+_FEW_WORDS = 3
 _NUMBER = re.compile(r"\d")
-_CLAUSE = re.compile(r"[,;:](?=\s)|[、，；：]|\s[–—-]\s")
+_CLAUSE = re.compile(
+    r"[,;:](?=\s)|[、，；：]|\s[–—-]\s|(?i:^i(?:'m| am) (?:sure|certain)(?: that)?(?=\s))"
+)
 
 
 _KEPT = 64
@@ -53,10 +53,7 @@ DisputeOf = Callable[[str, Sequence[Message]], "Dispute | None"]
 
 
 class Insistence:
-    """Recognises turns that insist: English ones by phrases, those in other languages by meaning.
-
-    The search embeds such a question with the same model.
-    """
+    """Recognises turns that insist by their meaning."""
 
     def __init__(self, open_model: OpenModel | None = None) -> None:
         """`open_model` gives a bundled model by its spec; without it one is loaded for this."""
@@ -81,21 +78,17 @@ class Insistence:
         plain = text.replace("’", "'")
         sentences = [found[0].strip() for found in _SENTENCE.finditer(plain)]
         stated = [s for s in sentences if s.strip(_EDGES) and not s.endswith(_QUESTION_MARKS)]
-        is_english = is_likely_english(words(text))
-        insists = _english().insists(stated) if is_english else self._says(_TEXT, text)
-        if not (stated and insists):
+        if not (stated and self._says(_TEXT, text)):
             return None
         kept: list[str] = []
         for clause in (c.strip(_EDGES) for sentence in stated for c in _CLAUSE.split(sentence)):
             # "It was 2019, not 2017": the other number is the answer's.
-            is_other = len(clause.split()) <= _LEAST_WORDS and _NUMBER.search(clause)
+            is_other = len(clause.split()) <= _FEW_WORDS and _NUMBER.search(clause)
             if is_other and any(map(_NUMBER.search, kept)):
                 continue
-            if is_english:
-                kept.append(_english().claim_in(clause))
-            elif clause and not self._says(_CLAUSES, clause):
+            if clause and not self._says(_CLAUSES, clause):
                 kept.append(clause)
-        return ", ".join(filter(None, kept))
+        return ", ".join(kept)
 
     def _says(self, kind: str, text: str) -> bool:
         """True when a text is of a kind by its vector; False where the model fails."""
@@ -103,7 +96,7 @@ class Insistence:
         try:
             vector = self._open_model(BUNDLED_MULTILINGUAL).embed_query(text)
         except AppError as error:
-            log.info("only English turns are seen to insist: %s", error.title)
+            log.info("no turn is seen to insist: %s", error.title)
             return False
         return float(np.vecdot(weights, vector)) + intercept > 0
 
@@ -116,76 +109,13 @@ class ClaimChecks:
     dispute_of: DisputeOf
 
 
-@dataclass(frozen=True, slots=True)
-class _English:
-    """The phrases of English; see resources/questions/insisting.toml."""
-
-    denies: re.Pattern[str]
-    opener: re.Pattern[str]
-    fillers: re.Pattern[str]
-    asks: re.Pattern[str]
-    explains: re.Pattern[str]
-
-    def insists(self, stated: Sequence[str]) -> bool:
-        """True when a sentence denies, or the first begins like that, and none asks instead."""
-        for place, sentence in enumerate(stated):
-            begun = self._begun(sentence)
-            asks = self.asks.match(sentence) or self.asks.match(begun)
-            denied = self.denies.match(begun)
-            if asks and not (denied and len(denied[0]) > len(asks[0])):
-                continue
-            # "No. It was 2019." is one objection.
-            opener = None if place else self.opener.match(begun)
-            more = " ".join([begun[opener.end() :], *stated[1:2]]) if opener else ""
-            is_more = bool(more.strip(_EDGES)) and not self.asks.match(more.strip(_EDGES))
-            is_request = self.explains.search(self.denies.sub("", sentence))
-            if (is_more or self.denies.search(sentence)) and not is_request:
-                return True
-        return False
-
-    def claim_in(self, clause: str) -> str:
-        """A clause without the words that only insist; "" when it has no others."""
-        begun = self.opener.sub("", self._begun(clause)).strip(_EDGES)
-        rest = " ".join(self.denies.sub("", begun).split()).strip(_EDGES)
-        is_claim = rest == begun or len(rest.split()) >= _LEAST_WORDS or _NUMBER.search(rest)
-        return rest if is_claim else ""
-
-    def _begun(self, text: str) -> str:
-        """The text without the fillers that it begins with: "look, …", but not "look again"."""
-        return text if self.denies.match(text) else self.fillers.sub("", text)
-
-
-@cache
-def _tables() -> dict[str, Any]:
-    path = resources_dir() / "questions" / "insisting.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
 @cache
 def _linear(kind: str) -> tuple[NDArray[np.float32], float]:
     """The weights of a kind, and the intercept."""
-    table = _tables()[kind]
+    path = resources_dir() / "questions" / "insisting.toml"
+    table = tomllib.loads(path.read_text(encoding="utf-8"))[kind]
     weights = np.frombuffer(b64decode(table["weights"]), np.int8)
     return weights * np.float32(table["scale"]), table["intercept"]
-
-
-@cache
-def _english() -> _English:
-    table = _tables()["en"]
-    insists, opener, fillers, asks, explains = (
-        _any_of(table[kind]) for kind in ("insists", "opener", "fillers", "asks", "explains")
-    )
-    number = rf"(?<!\w){table['not']}\s+(?:\w{{1,4}}\s+)?\d[\d.,:]*"
-    begins = rf"^(?:{fillers}[\s,.…–—-]*)+"
-    patterns = (f"{insists}|{number}", f"^{opener}", begins, asks, explains)
-    return _English(*(re.compile(each, re.IGNORECASE) for each in patterns))
-
-
-def _any_of(phrases: str) -> str:
-    """Matches one of the phrases, the longest first, as whole words."""
-    ordered = sorted(phrases.split("|"), key=len, reverse=True)
-    joined = "|".join(map(re.escape, ordered)).replace(r"\ ", r"\s+").replace(r"\*", r"\w*")
-    return rf"(?<!\w)(?:{joined})(?!\w)"
 
 
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")

@@ -1,4 +1,4 @@
-"""Turns that insist are recognised by phrases or meaning; figures on turns that were held out."""
+"""Turns that insist are recognised by their meaning; figures on turns that were held out."""
 
 import tomllib
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from desktop_rag.answer.checking.disputes import Insistence
 
 HERE = Path(__file__).parent
-# It loads the multilingual model for the first turn that is not English.
+# It loads the multilingual model for the first turn.
 insisted_claim = Insistence().claim
 
 
@@ -21,7 +21,7 @@ def figures(name: str) -> tuple[float, float]:
 
 
 @pytest.mark.slow
-def test_turns_that_the_phrases_were_made_for() -> None:
+def test_turns_that_the_weights_were_fitted_to() -> None:
     precision, recall = figures("insisting_turns.toml")
     assert precision >= 0.98
     assert recall >= 0.98
