@@ -566,6 +566,7 @@ class ServerSettings:
     it with any token. `exposes_models` offers the endpoints' models without documents. `logs_text`
     puts questions and answers into the request log. `filters` of other packages, as `NAME` or
     `NAME=MODELS`, check requests. `public_address` is how others reach it behind a proxy.
+    People log in to its own pages by the provider at `login_issuer`, where it is `login_client`.
     """
 
     is_on: bool = setting(default=False, name=marked("Let other programs ask"))
@@ -579,6 +580,9 @@ class ServerSettings:
     logs_text: bool = setting(default=False, name=marked("Keep questions and answers in the log"))
     filters: tuple[str, ...] = setting((), marked("Filters of your own"))
     public_address: str = setting("", marked("Address behind a proxy"))
+    login_issuer: str = setting("", marked("Provider of logins (OpenID Connect)"))
+    login_client: str = setting("", marked("Client id of this server at the provider of logins"))
+    login_secret_file: str = setting("", marked("File with its client secret"))
 
 
 @dataclass(frozen=True, slots=True)

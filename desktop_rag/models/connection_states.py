@@ -188,7 +188,7 @@ def _fetched(sources: Iterable[Source]) -> _Found:
 
 def _names(facts: Facts) -> _Found:
     fetched = (*_web_pages(facts)[1], *_remotes(facts)[1])
-    addresses = [*_contacted(facts), *fetched, *_rights(facts)[1]]
+    addresses = [*_contacted(facts), *fetched, *_rights(facts)[1], *_login(facts)[1]]
     hosts = [urlsplit(address).hostname or "" for address in addresses if not is_numeric(address)]
     return _on_where(hosts)
 
@@ -207,6 +207,11 @@ def _server(facts: Facts) -> _Found:
 
 def _rights(facts: Facts) -> _Found:
     return _on_where(facts.rights_addresses if facts.settings.server.is_on else ())
+
+
+def _login(facts: Facts) -> _Found:
+    server = facts.settings.server
+    return _on_where([server.login_issuer] if server.is_on and server.login_issuer else ())
 
 
 def _library_server(facts: Facts) -> _Found:
@@ -278,6 +283,7 @@ _FOUND: dict[str, Callable[[Facts], _Found]] = {
     "local-servers": lambda _facts: _on_request(USUAL.values()),
     "server": _server,
     "rights": _rights,
+    "login": _login,
     "library-server": _library_server,
     "shared-library": _shared_library,
     "local-model": _local_model,

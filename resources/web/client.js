@@ -100,8 +100,8 @@ export class Client {
         body: body && JSON.stringify(body),
         headers,
         signal,
-        cache: "no-store",
-        credentials: "omit",
+        // A page of the server itself has logged in by a cookie.
+        credentials: token ? "omit" : "same-origin",
         redirect: "error",
         referrerPolicy: "no-referrer",
       });

@@ -4116,6 +4116,18 @@ Die Datei bleibt.</translation>
         <translation>Adresse hinter einem Proxy</translation>
     </message>
     <message>
+        <source>Provider of logins (OpenID Connect)</source>
+        <translation>Anbieter der Anmeldung (OpenID Connect)</translation>
+    </message>
+    <message>
+        <source>Client id of this server at the provider of logins</source>
+        <translation>Client-ID dieses Servers beim Anbieter der Anmeldung</translation>
+    </message>
+    <message>
+        <source>File with its client secret</source>
+        <translation>Datei mit seinem Client-Geheimnis</translation>
+    </message>
+    <message>
         <source>Spent today: {spent}</source>
         <translation>Heute ausgegeben: {spent}</translation>
     </message>
@@ -4604,12 +4616,24 @@ Die Datei bleibt.</translation>
         <translation>Einbettungen</translation>
     </message>
     <message>
+        <source>Empty the setting: desktop-rag settings set server.login_issuer &quot;&quot;.</source>
+        <translation>Leeren Sie die Einstellung: desktop-rag settings set server.login_issuer &quot;&quot;.</translation>
+    </message>
+    <message>
+        <source>Logins by OpenID Connect</source>
+        <translation>Anmeldungen über OpenID Connect</translation>
+    </message>
+    <message>
         <source>Remove the cloud folder, or choose to fetch it only on request.</source>
         <translation>Den Cloud-Ordner entfernen, oder ihn nur auf Wunsch abrufen lassen.</translation>
     </message>
     <message>
         <source>The endpoint chosen as embedding model, for all documents or for a collection.</source>
         <translation>Der als Einbettungsmodell gewählte Endpunkt, für alle Dokumente oder für eine Sammlung.</translation>
+    </message>
+    <message>
+        <source>The provider of logins that you named for the local server.</source>
+        <translation>Der Anbieter der Anmeldung, den Sie für den lokalen Server genannt haben.</translation>
     </message>
     <message>
         <source>The server of each cloud folder, and no other host.</source>
@@ -4620,8 +4644,16 @@ Die Datei bleibt.</translation>
         <translation>Der Text aller Dokumente, die er einbettet, Ihre Fragen und der Schlüssel des Endpunkts.</translation>
     </message>
     <message>
+        <source>When a person logs in to the pages of the local server.</source>
+        <translation>Wenn sich jemand an den Seiten des lokalen Servers anmeldet.</translation>
+    </message>
+    <message>
         <source>When you add a cloud folder, on its schedule, and when you refresh it.</source>
         <translation>Wenn Sie einen Cloud-Ordner hinzufügen, nach seinem Zeitplan, und wenn Sie ihn aktualisieren.</translation>
+    </message>
+    <message>
+        <source>Which server asks, its client secret, and the code with which a person came back.</source>
+        <translation>Welcher Server fragt, sein Client-Geheimnis und der Code, mit dem jemand zurückkam.</translation>
     </message>
     <message>
         <source>While documents are indexed, and when you ask or search.</source>
@@ -8492,8 +8524,40 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>fehlt</translation>
     </message>
     <message>
+        <source>it does not say where it is asked</source>
+        <translation>er sagt nicht, wo er zu fragen ist</translation>
+    </message>
+    <message>
         <source>it is not of WebDAV</source>
         <translation>sie ist nicht von WebDAV</translation>
+    </message>
+    <message>
+        <source>it names another issuer</source>
+        <translation>er nennt einen anderen Aussteller</translation>
+    </message>
+    <message>
+        <source>it sent no ID token</source>
+        <translation>er hat kein ID-Token geschickt</translation>
+    </message>
+    <message>
+        <source>its answer is no JSON</source>
+        <translation>seine Antwort ist kein JSON</translation>
+    </message>
+    <message>
+        <source>its answer is too large</source>
+        <translation>seine Antwort ist zu groß</translation>
+    </message>
+    <message>
+        <source>its answer names another issuer</source>
+        <translation>seine Antwort nennt einen anderen Aussteller</translation>
+    </message>
+    <message>
+        <source>its token is for another login</source>
+        <translation>sein Token gehört zu einer anderen Anmeldung</translation>
+    </message>
+    <message>
+        <source>its token is not valid</source>
+        <translation>sein Token ist nicht gültig</translation>
     </message>
     <message>
         <source>larger than {most_bytes} MB</source>
@@ -8502,6 +8566,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>name, assistant, model, base_url, collection, room</source>
         <translation>name, assistant, model, base_url, collection, room</translation>
+    </message>
+    <message>
+        <source>one of its addresses is not https</source>
+        <translation>eine seiner Adressen ist nicht https</translation>
     </message>
     <message>
         <source>under Settings → Models → Transcription</source>
@@ -10858,6 +10926,14 @@ Was kostet der Eintritt?</translation>
         <translation>Kein Text gefunden</translation>
     </message>
     <message>
+        <source>No token of this server is for your login.</source>
+        <translation>Kein Token dieses Servers ist für Ihre Anmeldung.</translation>
+    </message>
+    <message>
+        <source>Nobody can log in here: no provider is set.</source>
+        <translation>Hier kann sich niemand anmelden: Es ist kein Anbieter eingestellt.</translation>
+    </message>
+    <message>
         <source>None of its pages can be read.</source>
         <translation>Keine ihrer Seiten kann gelesen werden.</translation>
     </message>
@@ -11532,6 +11608,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The chat has gone on since.</source>
         <translation>Der Chat ist inzwischen weitergegangen.</translation>
+    </message>
+    <message>
+        <source>The client secret of the provider can&apos;t be read.</source>
+        <translation>Das Client-Geheimnis beim Anbieter kann nicht gelesen werden.</translation>
     </message>
     <message>
         <source>The closest name is “{closest}”.</source>
@@ -12238,6 +12318,14 @@ Was kostet der Eintritt?</translation>
         <translation>Die Vorlage ist zu lang.</translation>
     </message>
     <message>
+        <source>The provider lets nobody in: {fault}</source>
+        <translation>Der Anbieter lässt niemanden hinein: {fault}</translation>
+    </message>
+    <message>
+        <source>The provider of logins can&apos;t be used now: {why}.</source>
+        <translation>Der Anbieter der Anmeldung kann jetzt nicht benutzt werden: {why}.</translation>
+    </message>
+    <message>
         <source>The proxy of this computer cannot be used.</source>
         <translation>Der Proxy dieses Computers kann nicht benutzt werden.</translation>
     </message>
@@ -12798,6 +12886,10 @@ Was kostet der Eintritt?</translation>
         <translation>Dieser Link gehört nicht zu desktop-rag.</translation>
     </message>
     <message>
+        <source>This login was not begun here, or too long ago. Log in again.</source>
+        <translation>Diese Anmeldung wurde nicht hier begonnen oder vor zu langer Zeit. Melden Sie sich noch einmal an.</translation>
+    </message>
+    <message>
         <source>This name can&apos;t be used.</source>
         <translation>Dieser Name ist nicht möglich.</translation>
     </message>
@@ -13336,6 +13428,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>saved prompts</source>
         <translation>gespeicherte Vorlagen</translation>
+    </message>
+    <message>
+        <source>status {status_code}</source>
+        <translation>Status {status_code}</translation>
     </message>
     <message>
         <source>temporary files</source>

@@ -25,7 +25,9 @@ from desktop_rag.core.settings import ServerSettings
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import TokenBook, TokenUses
 from desktop_rag.features.server.access.callers import Authority, RateLimits
+from desktop_rag.features.server.access.provider_login import ProviderLogin
 from desktop_rag.features.server.access.rights_address import RightsAddress
+from desktop_rag.features.server.access.sessions import Sessions
 from desktop_rag.features.server.access.user_rights import UserRights
 from desktop_rag.features.server.admin.admin_routes import AdminRoutes
 from desktop_rag.features.server.filters.filter_chain import (
@@ -35,6 +37,7 @@ from desktop_rag.features.server.filters.filter_chain import (
     own_filters,
 )
 from desktop_rag.features.server.filters.standard_filters import (
+    AuthoriseFilter,
     LogFilter,
     RequestLog,
     standard_chain,
@@ -52,6 +55,7 @@ from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.responses import refused, text_route, web_file
 from desktop_rag.features.server.rest.rest_routes import RestRoutes
 from desktop_rag.features.server.serving import NEEDS_RESTART, LinkedPassage, Serving, SourceLinks
+from desktop_rag.features.server.widget.own_pages import OwnPages
 from desktop_rag.features.server.widget.widget_routes import WidgetRoutes
 from desktop_rag.features.server.worker_events import MOST_ANSWERS, Workers
 from desktop_rag.kept_endpoints import KeptEndpoints
@@ -72,6 +76,13 @@ _HEADERS = {
 }
 _GONE = "This link has expired, or the document is no longer in the library."
 
+_CHAT = ("/chat", "Ask, after a login.")
+_PLACES = (
+    ("/admin", "Look after it: collections, assistants, tokens. Needs a token for everything."),
+    ("/api/docs", "For programs: collections, documents, search, answers with sources."),
+)
+_OPENAI = "For programs that speak OpenAI's API: /v1, with a token as the key."
+
 
 class SourcePages:
     """Shows what answers here, and the passage behind a valid link in the text around it.
@@ -86,10 +97,23 @@ class SourcePages:
         """The pages and their style."""
         path = "/source/{keeper}/{document_id}/{start:int}-{end:int}/{expires_at:int}"
         return [
-            text_route("/", _front_page, "text/html", _HEADERS),
+            text_route("/", self._front_page, "text/html", _HEADERS),
             text_route("/source.css", partial(web_file, "source.css"), "text/css"),
             Route(path, self._page, methods=["GET"]),
         ]
+
+    def _front_page(self) -> str:
+        people = [_CHAT] if self._serving.login.is_set else []
+        places = [
+            tag("li", tag("a", path, href=path), f" {said}") for path, said in (*people, *_PLACES)
+        ]
+        body = tag(
+            "body",
+            tag("h1", "desktop-rag"),
+            tag("p", "Answers questions from a library of documents, with their sources."),
+            tag("ul", *places, tag("li", _OPENAI)),
+        )
+        return html_document("desktop-rag", body, stylesheet="/source.css")
 
     async def _page(self, request: Request) -> Response:
         passage = LinkedPassage(**request.path_params)
@@ -107,7 +131,7 @@ class SourcePages:
         if not serving.links.is_valid(passage, signature):
             return None
         token_id, _, user = passage.keeper.partition("~")
-        token = serving.authority.valid(token_id)
+        token = serving.tokens.valid(token_id)
         document = serving.library.documents.get(passage.document_id)
         if token is None or document is None or document.state is DocumentState.GONE:
             return None
@@ -116,24 +140,6 @@ class SourcePages:
         if not serving.rights.may_follow(token, user, collection_id):
             return None
         return document, serving.library.documents.text(passage.document_id)
-
-
-_PLACES = (
-    ("/admin", "Look after it: collections, assistants, tokens. Needs a token for everything."),
-    ("/api/docs", "For programs: collections, documents, search, answers with sources."),
-)
-_OPENAI = "For programs that speak OpenAI's API: /v1, with a token as the key."
-
-
-def _front_page() -> str:
-    places = [tag("li", tag("a", path, href=path), f" {said}") for path, said in _PLACES]
-    body = tag(
-        "body",
-        tag("h1", "desktop-rag"),
-        tag("p", "Answers questions from a library of documents, with their sources."),
-        tag("ul", *places, tag("li", _OPENAI)),
-    )
-    return html_document("desktop-rag", body, stylesheet="/source.css")
 
 
 def _html(document: Document, text: str, passage: LinkedPassage) -> str:
@@ -169,6 +175,7 @@ def web_app(serving: Serving, mcp: MCPOverHTTP, addresses: Callable[[], Addresse
         *RestRoutes(serving).routes(),
         *SourcePages(serving).routes(),
         *WidgetRoutes(serving).routes(),
+        *OwnPages(serving, addresses()).routes(),
         *mcp.routes(),
         *AdminRoutes(serving, addresses()).routes(),
     ]
@@ -347,10 +354,12 @@ class LocalServer:
         log = LogFilter(requests, lambda: self._settings.logs_text)
         rules = AccessRules(home.access_rules)
         rights = UserRights(rules, library, RightsAddress())
-        self._chain = standard_chain(authority, rights, uses, limits, log, own)
+        sessions = Sessions(self.tokens.valid, self.port)
+        authorise = AuthoriseFilter(authority, rights, uses, limits, sessions)
+        self._chain = standard_chain(authorise, limits, log, own)
         return Serving(
             home.root, chat, library, services.embedders.embedder, authority, rules, rights,
-            self._chain,
+            sessions, ProviderLogin(lambda: self._settings, self.tokens), self._chain,
             SourceLinks(home.link_key, lambda: self.address),
             ModelNames(chat, library, lambda: self._settings.exposes_models),
             Answers(chat, self._chain), workers, self.tokens, uses, requests,

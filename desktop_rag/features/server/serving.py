@@ -19,6 +19,8 @@ from desktop_rag.core.settings import ServerSettings
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import TokenBook, TokenScope, TokenUses
 from desktop_rag.features.server.access.callers import Authority, Caller, Exchange
+from desktop_rag.features.server.access.provider_login import ProviderLogin
+from desktop_rag.features.server.access.sessions import Sessions
 from desktop_rag.features.server.access.user_rights import UserRights
 from desktop_rag.features.server.filters.filter_chain import FilterChain
 from desktop_rag.features.server.filters.standard_filters import RequestLog
@@ -120,6 +122,8 @@ class Serving:
     authority: Authority
     access_rules: AccessRules
     rights: UserRights
+    sessions: Sessions
+    login: ProviderLogin
     chain: FilterChain
     links: SourceLinks
     names: ModelNames

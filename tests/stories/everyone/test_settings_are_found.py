@@ -24,6 +24,9 @@ FORMER = (
 _ELSEWHERE = {
     "index.long_pictures",
     "retrieval.lexical_weight",
+    "server.login_client",
+    "server.login_issuer",
+    "server.login_secret_file",
     "server.origins",
     "server.public_address",
     "transcription.timeout_s",

@@ -40,7 +40,8 @@ SCAN = ActivityEvent(
 LIKED = ActivityEvent(98.5, EventKind.FEEDBACK, Opinion.LIKED, chat_id="c1", model="llama")
 # Set in the file of the settings only.
 UNNAMED = {
-    "background.asks_for_hotkeys", "index.database_memory_mb", "server.public_address",
+    "background.asks_for_hotkeys", "index.database_memory_mb", "server.login_client",
+    "server.login_issuer", "server.login_secret_file", "server.public_address",
     "store.read_address", "store.read_lag_s",
 }  # fmt: skip
 TITLES = {"c1": "When is the lamp lit?"}

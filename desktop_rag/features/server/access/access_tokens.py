@@ -61,6 +61,8 @@ class Token(Record):
     covers every collection, without `models` (keys) all that are exposed. A web page may use it
     only from one of the `origins`. With `lists_sources` answers by OpenAI's APIs end with a list of
     their sources, with `passes_markup` images and HTML in answers stay. `expires_at` 0 means never.
+    People log in with it whom a provider knows as one of the `logins`: a confirmed e-mail address,
+    `claim=value`, or `*` for all.
     """
 
     # Without these a token would allow more than was meant.
@@ -79,6 +81,7 @@ class Token(Record):
     models: tuple[str, ...] = ()
     lists_sources: bool = False
     passes_markup: bool = False
+    logins: tuple[str, ...] = ()
 
     def allows(self, scope: TokenScope) -> bool:
         """True when the token allows this."""
@@ -106,7 +109,7 @@ def new_token(wish: TokenWish) -> tuple[Token, str]:
         frozenset(map(TokenScope, wish.allows)), tuple(wish.collection_ids), tuple(wish.origins),
         wish.requests_per_minute, time.time(),
         time.time() + wish.days * _DAY_S if wish.days > 0 else 0.0,
-        lists_sources=wish.lists_sources, passes_markup=wish.passes_markup,
+        lists_sources=wish.lists_sources, passes_markup=wish.passes_markup, logins=wish.logins,
     )  # fmt: skip
     return token, secret
 
@@ -202,6 +205,14 @@ class TokenBook(RowFile[Token]):
             if hmac.compare_digest(token.digest.encode("utf-8", "replace"), digest.encode()):
                 found = token
         return None if found is None or found.is_expired(time.time()) else found
+
+    def valid(self, token_id: str) -> Token | None:
+        """The token with this id while it is neither revoked nor expired."""
+        try:
+            known = [token for token in self.all() if token.token_id == token_id]
+        except AppError:
+            return None
+        return next((token for token in known if not token.is_expired(time.time())), None)
 
     def add(self, token: Token) -> None:
         """Keep a new token. AppError when its name is taken or the file can't be written."""

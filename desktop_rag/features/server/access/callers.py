@@ -73,7 +73,7 @@ class Caller:
     """The program that sent a request, by its token, and what may be read through it.
 
     `user` is a short name for the person in another application that it asks for, "" for none,
-    whose own token ends at `until` in Unix time.
+    whose own token ends at `until` in Unix time. `login` is the ID token of one who has logged in.
     `open_ids` are the collections that may be read as a whole, None for all that the token covers.
     Of the `shared_ids` only the documents that `shared` gives may be read: it asks the application,
     and refuses when it can't tell. Nobody learns of the other collections that they exist.
@@ -83,6 +83,7 @@ class Caller:
     address: str = ""
     origin: str = ""
     user: str = ""
+    login: str = field(default="", repr=False)
     open_ids: tuple[str, ...] | None = None
     shared_ids: tuple[str, ...] = ()
     until: float = 0.0
@@ -286,19 +287,6 @@ class Authority:
         except AppError:
             of_tokens = set[str]()
         return of_tokens | set(self._origins())
-
-    def is_admin(self, token_id: str) -> bool:
-        """True while a token is valid and allows everything."""
-        token = self.valid(token_id)
-        return token is not None and token.is_for_admin
-
-    def valid(self, token_id: str) -> Token | None:
-        """The token with this id while it is neither revoked nor expired."""
-        try:
-            known = [token for token in self._tokens.all() if token.token_id == token_id]
-        except AppError:
-            return None
-        return next((token for token in known if not token.is_expired(time.time())), None)
 
     def caller(self, exchange: Exchange) -> Caller:
         """Who sent a request; refuses one without a valid token."""

@@ -17,7 +17,7 @@ from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import Token, TokenScope
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.access.rights_address import AskedDocument, RightsAddress
-from desktop_rag.features.server.access.user_tokens import User, UserTokens
+from desktop_rag.features.server.access.user_tokens import User, UserTokens, is_meant_for
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.values.access_values import AccessRule
 from desktop_rag.ingest.library import Library
@@ -56,6 +56,9 @@ class UserRights:
         ]
         ruled = [c for c in covered if c.collection_id in rules]
         guarded = [c for c in ruled if given or not _keeps(caller.token, c)]
+        if caller.login and not given and not caller.token.is_for_admin:
+            own = [c for c in guarded if is_meant_for(caller.login, rules[c.collection_id])]
+            given = (caller.login,) if own else ()
         users = self._users(given, [rules[c.collection_id] for c in guarded]) if given else {}
         if any(not found for found in users.values()):
             raise Refusal(401, "The token of the user is not valid.", code="invalid_user_token")
@@ -65,7 +68,7 @@ class UserRights:
         known = [user for found in users.values() for user in found.values()]
         return replace(
             caller,
-            user=_name_of([next(iter(found.values())) for found in users.values()]),
+            user=_name_of([next(iter(found.values())) for found in users.values()]) or caller.user,
             until=min((user.expires_at for user in known), default=0.0),
             open_ids=tuple(c.collection_id for c in covered if c not in guarded),
             shared_ids=tuple(c.collection_id for c in shared),

@@ -130,6 +130,7 @@ _ALLOWED: dict[str, str] = {
 }
 _LIST, _MARKUP = "list", "markup"
 _ANSWERS = {_LIST: "end with a list of their sources", _MARKUP: "keep images and HTML"}
+_LOGINS = "One in each line: a confirmed e-mail address, claim=value, or * for all of the provider"
 _ONCE = "Enter it in the program as the key. It is shown this once and kept nowhere."
 
 
@@ -141,8 +142,8 @@ class TokenAdmin(parts.AdminPages):
         uses = self._serving.uses.all()
         names = parts.collection_names(self._library)
         rows = [_token_row(t, uses.get(t.token_id, 0.0), names) for t in self._serving.tokens.all()]
-        heads = ("Token", "Allows", "Collections", "Web origins", "Rate", "Made", "Last used",
-                 "Ends", "")  # fmt: skip
+        heads = ("Token", "Allows", "Collections", "Web origins", "Logins", "Rate", "Made",
+                 "Last used", "Ends", "")  # fmt: skip
         added = parts.section("New token", self._form(visit, names))
         body = joined(parts.table(heads, rows, empty="There are no tokens yet."), added)
         return Shown("Tokens", body)
@@ -155,6 +156,7 @@ class TokenAdmin(parts.AdminPages):
             parts.ticks("Only in these collections (none: all)", "collection", collections),
             parts.text_area("Web origins whose pages may use it", "origins",
                       hint="One in each line, such as https://wiki.example", rows=2),
+            parts.text_area("People who log in with it", "logins", hint=_LOGINS, rows=2),
             parts.form_field("Most requests in a minute (0: no limit)", "rate",
                   str(DEFAULT_REQUESTS_PER_MINUTE), kind="number", min=0, max=_MOST_PER_MINUTE),
             parts.form_field("Ends after so many days (0: never)", "days", "0",
@@ -175,6 +177,7 @@ class TokenAdmin(parts.AdminPages):
             tuple(i for i in visit.sent_all("collection") if i in names),
             visit.sent_lines("origins"), visit.number("rate", _MOST_PER_MINUTE),
             visit.number("days", _MOST_DAYS), _LIST in answers, _MARKUP in answers,
+            visit.sent_lines("logins"),
         )  # fmt: skip
         token, secret = new_token(wish)
         self._serving.tokens.add(token)
@@ -205,6 +208,7 @@ def _token_row(token: Token, used_at: float, collections: dict[str, str]) -> lis
         ", ".join(s.value for s in TokenScope if s in token.scopes),
         ", ".join(collections.get(i, "gone") for i in token.collection_ids) or "all",
         ", ".join(token.origins) or "none",
+        ", ".join(token.logins) or "none",
         f"{token.requests_per_minute:,} a minute" if token.requests_per_minute else "no limit",
         parts.when(token.created_at),
         parts.when(used_at),

@@ -25,6 +25,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.features.server.access.access_tokens import Token, TokenScope
 from desktop_rag.features.server.access.callers import Caller, Exchange
+from desktop_rag.features.server.access.sessions import Session
 from desktop_rag.features.server.admin import page_parts as parts
 from desktop_rag.features.server.admin.access_pages import AccessAdmin, TokenAdmin
 from desktop_rag.features.server.admin.assistant_pages import AssistantAdmin
@@ -34,15 +35,7 @@ from desktop_rag.features.server.admin.collection_pages import (
     DocumentAdmin,
 )
 from desktop_rag.features.server.admin.database_pages import DatabaseAdmin, LogAdmin
-from desktop_rag.features.server.admin.page_parts import (
-    AdminSessions,
-    Answer,
-    Handler,
-    Moved,
-    Shown,
-    Visit,
-    page,
-)
+from desktop_rag.features.server.admin.page_parts import Answer, Handler, Moved, Shown, Visit, page
 from desktop_rag.features.server.admin.settings_pages import EndpointAdmin, SettingsAdmin
 from desktop_rag.features.server.guards.request_guard import Addresses
 from desktop_rag.features.server.html_writer import Child, Html, joined, tag
@@ -357,7 +350,7 @@ def admin_pages(serving: Serving) -> list[tuple[str, object]]:
     return [(title, made(serving)) for title, made in pages]
 
 
-def login_page(fault: str = "") -> Html:
+def login_page(fault: str = "", *, has_provider: bool) -> Html:
     """The page that asks for an admin token, with what was wrong with the last one."""
     said = tag("p", fault, class_="said bad", role="alert") if fault else None
     asked = tag(
@@ -371,7 +364,8 @@ def login_page(fault: str = "") -> Html:
         "A token that allows everything. Make one on the server's computer: ",
         tag("code", "desktop-rag token add NAME --allow admin"),
     )
-    return parts.framed("Log in", joined(said, asked, hint), None)
+    other = tag("p", tag("a", "Log in with the provider", href="/login?to=admin"))
+    return parts.framed("Log in", joined(said, asked, hint, other if has_provider else None), None)
 
 
 _HEADERS = {
@@ -399,7 +393,7 @@ class AdminRoutes:
         self._is_secure = addresses.scheme == "https"
         # Browsers send a cookie to every port of a host: two servers must not share a name.
         self._cookie = f"desktop-rag-admin-{addresses.port}"
-        self._sessions = AdminSessions(serving.authority.is_admin)
+        self._sessions = serving.sessions
         pages = [(title, parts.handlers_of(page)) for title, page in admin_pages(serving)]
         self._handlers = [each for _, handlers in pages for each in handlers]
         # The first that a page answers is the page itself.
@@ -453,7 +447,7 @@ class AdminRoutes:
     # --- on a worker -----------------------------------------------------------------------
 
     def _behind_login(self, handler: Handler, asked: Visit) -> Response:
-        session = self._sessions.find(asked.session_id) if asked.session_id else None
+        session = self._session(asked)
         if session is None:
             return RedirectResponse(_LOGIN, _SEE_OTHER)
         # What an admin does is logged, but not each look at a page.
@@ -475,27 +469,37 @@ class AdminRoutes:
         page = parts.framed(answer.title, answer.body, visit, self._listed)
         return HTMLResponse(page, answer.status)
 
+    def _session(self, asked: Visit) -> Session | None:
+        """The session of an admin, by a token or by the provider of logins."""
+        by_token = self._sessions.find(asked.session_id) if asked.session_id else None
+        found = by_token or self._sessions.of(asked.exchange)
+        return found if found and found.token.is_for_admin else None
+
     def _refused(self, refusal: Refusal, visit: Visit) -> Response:
         visit.exchange.refusal = refusal.message
         visit.exchange.is_logged = True
         return _refused(refusal, visit, self._listed)
 
     def _log_in(self, asked: Visit) -> Response:
+        has_provider = self._serving.login.is_set
         if not asked.is_post:
-            return HTMLResponse(login_page())
+            return HTMLResponse(login_page(has_provider=has_provider))
         try:
             token = self._serving.authority.token(asked.sent("token"), asked.exchange.address)
         except Refusal as refusal:
             asked.exchange.refusal = refusal.message
-            return HTMLResponse(login_page(refusal.message), refusal.status)
+            return HTMLResponse(
+                login_page(refusal.message, has_provider=has_provider), refusal.status
+            )
         if not token.is_for_admin:
             said = "This token is not for administration: it takes one that allows everything."
             asked.exchange.refusal = said
-            return HTMLResponse(login_page(said), 403)
+            return HTMLResponse(login_page(said, has_provider=has_provider), 403)
         asked.exchange.caller = Caller(token, asked.exchange.address)
-        self._sessions.close(asked.session_id)
+        if former := self._session(asked):
+            self._sessions.close(former)
         self._serving.uses.note(token.token_id)
-        session_id, _ = self._sessions.open(token)
+        session_id = self._sessions.open(token)
         response = RedirectResponse("/admin", _SEE_OTHER)
         response.set_cookie(
             self._cookie, session_id,
@@ -505,10 +509,11 @@ class AdminRoutes:
 
     def _log_out(self, asked: Visit) -> Response:
         def end(visit: Visit) -> Moved:
-            self._sessions.close(asked.session_id)
+            self._sessions.close(visit.session)
             return Moved(_LOGIN)
 
         response = self._behind_login(end, asked)
+        response.delete_cookie(self._sessions.cookie, httponly=True, samesite="lax")
         response.delete_cookie(
             self._cookie, "/admin", secure=self._is_secure, httponly=True, samesite="strict"
         )

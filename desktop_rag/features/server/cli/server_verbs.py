@@ -77,6 +77,8 @@ def add_token(parser: argparse.ArgumentParser) -> None:
     added.add_argument("--pass-markup", action="store_true", help=text)
     added.add_argument("--days", type=float, default=0.0, help="it expires after so many days")
     prints(added, _add_token, lambda row: [row["token"]])
+    text = "who logs in with it: a confirmed e-mail address, claim=value, or * for all"
+    added.add_argument("--login", action="append", default=[], metavar="PERSON", help=text)
     listed = actions.add_parser("list", help="List the tokens, without their secrets.")
     prints(listed, _list_tokens, _token_lines)
     revoked = actions.add_parser("revoke", help="Refuse a token from now on.")
@@ -149,7 +151,7 @@ def _add_token(arguments: argparse.Namespace) -> dict[str, Any]:
     wish = TokenWish(
         arguments.name, tuple(arguments.allow) or ("ask",), tuple(collection_ids),
         tuple(arguments.origin), max(0, arguments.rate), arguments.days,
-        arguments.list_sources, arguments.pass_markup,
+        arguments.list_sources, arguments.pass_markup, tuple(arguments.login),
     )  # fmt: skip
     token, secret = new_token(wish)
     TokenBook(find_home().tokens).add(token)
@@ -185,6 +187,7 @@ def _token_lines(rows: list[dict[str, Any]]) -> list[str]:
         f"{row['name']}: {', '.join(row['scopes'])}, {row['requests_per_minute']} a minute"
         + (f", until {_day(row['expires_at'])}" if row["expires_at"] else "")
         + (f", only {' and '.join(row['collections'])}" if row["collections"] else "")
+        + (f", for the logins of {', '.join(row['logins'])}" if row["logins"] else "")
         for row in rows
     ]
     return lines or ["There are no tokens."]

@@ -15,7 +15,14 @@ from desktop_rag.core import conversation
 from desktop_rag.core.errors import os_error_as
 from desktop_rag.core.markup.inert_markdown import InertStream, inert
 from desktop_rag.features.server.access.access_tokens import TokenUses
-from desktop_rag.features.server.access.callers import Asked, Authority, Exchange, RateLimits
+from desktop_rag.features.server.access.callers import (
+    Asked,
+    Authority,
+    Caller,
+    Exchange,
+    RateLimits,
+)
+from desktop_rag.features.server.access.sessions import Sessions
 from desktop_rag.features.server.access.user_rights import UserRights
 from desktop_rag.features.server.filters.filter_chain import (
     AnswerEvents,
@@ -77,19 +84,31 @@ class AuthoriseFilter(RequestFilter):
     """Lets in whoever has a valid token and is within its rate, and finds what it may read."""
 
     def __init__(
-        self, authority: Authority, rights: UserRights, uses: TokenUses, limits: RateLimits
-    ) -> None:
+        self, authority: Authority, rights: UserRights, uses: TokenUses, limits: RateLimits,
+        sessions: Sessions,
+    ) -> None:  # fmt: skip
         self._authority = authority
+        self._sessions = sessions
         self._limits = limits
         self._rights = rights
         self._uses = uses
 
     def admit(self, exchange: Exchange) -> None:
         """Find out who sent the request."""
-        exchange.caller = self._authority.caller(exchange)
+        exchange.caller = self._logged_in(exchange) or self._authority.caller(exchange)
         self._uses.note(exchange.caller.token.token_id)
         exchange.caller = self._rights.of(exchange.caller)
         self._limits.count_request(exchange.caller)
+
+    def _logged_in(self, exchange: Exchange) -> Caller | None:
+        """The person who asks with the cookie of a session, in place of a token."""
+        session = None if exchange.header("authorization") else self._sessions.of(exchange)
+        if session is None:
+            return None
+        return Caller(
+            session.token, exchange.address, user=session.user, login=session.login,
+            exchange=exchange,
+        )  # fmt: skip
 
 
 class LogFilter(RequestFilter):
@@ -211,14 +230,8 @@ def inert_message(message: conversation.Message) -> conversation.Message:
 
 
 def standard_chain(
-    authority: Authority,
-    rights: UserRights,
-    uses: TokenUses,
-    limits: RateLimits,
-    log: LogFilter,
-    own: Sequence[NamedFilter] = (),
+    authorise: AuthoriseFilter, limits: RateLimits, log: LogFilter, own: Sequence[NamedFilter] = ()
 ) -> FilterChain:
     """All filters in their order; `own` ones see a question that is limited to what may be read."""
-    authorise = AuthoriseFilter(authority, rights, uses, limits)
     first = (authorise, InertFilter(), log, RetrieveFilter())
     return FilterChain([("*", each) for each in first], own, [("*", ResponseFilter(limits))])

@@ -66,6 +66,7 @@ class TokenWish:
     days: float = 0
     lists_sources: bool = False
     passes_markup: bool = False
+    logins: tuple[str, ...] = ()
 
 
 _CLIENT_FAULT, _SERVER_FAULT = 400, 500

@@ -132,12 +132,12 @@ def _answer(message: Message, run: AnswerRun) -> dict[str, Any]:
 
 
 # Trusted types: the browser itself refuses markup made of text.
-_POLICY = (
+PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 )
 _SCRIPT, _STYLE, _PAGE = "text/javascript", "text/css", "text/html"
-_OF_PAGE = {"Content-Security-Policy": _POLICY}
+_OF_PAGE = {"Content-Security-Policy": PAGE_POLICY}
 # Pages of others load them; a browser asks again whether they have changed.
 _FOR_OTHERS = {"Cross-Origin-Resource-Policy": "cross-origin", "Cache-Control": "no-cache"}
 _MOST_TURNS = 200
