@@ -1,15 +1,15 @@
 """Remote sources with everything they need: the real store, indexer and parser process."""
 
 import threading
+from dataclasses import replace
 
 from desktop_rag.core.domain import Document, Source, WebLinks
 from desktop_rag.core.library_events import ChangeSummary
 from desktop_rag.core.paths import Home
 from desktop_rag.features.remote_sources.http_place import PlaceLimits, basic
 from desktop_rag.features.remote_sources.journal import Journal
-from desktop_rag.features.remote_sources.remote import RemoteKind
 from desktop_rag.features.remote_sources.remote_sources import RemoteSources
-from desktop_rag.features.remote_sources.webdav import WebDav, checked
+from desktop_rag.features.remote_sources.webdav import WEBDAV, WebDav
 from desktop_rag.models.system_keyring import KeptSecrets
 from tests.keyrings import MemoryKeyring
 from tests.waiting import until
@@ -29,7 +29,7 @@ class RemoteRoom(Room):
             self.opened.append(WebDav(links.urls[0], basic(links.user, password), cancel, limits))
             return self.opened[-1]
 
-        kind = RemoteKind("webdav", "WebDAV", checked, open_dav)
+        kind = replace(WEBDAV, open=open_dav)
         self.secrets = KeptSecrets("test", MemoryKeyring)
         self.remotes = RemoteSources(self.kit, kind, self.secrets, lambda: self.now)
         self.journal = Journal(self.database)

@@ -165,7 +165,8 @@ class WebLinks:
     default below the folder of the link.
 
     With a `remote`, the name of a kind of remote source, the one URL is a place on a server of that
-    kind, read as `user` with a password from the keyring, and the pages are its files.
+    kind, read as `user` with a password from the keyring, and the pages are its files: all or those
+    in the `chosen` folders, and none older than `since` (ISO).
     """
 
     urls: tuple[Address, ...]
@@ -175,6 +176,8 @@ class WebLinks:
     path_limit: str = ""
     remote: str = ""
     user: str = ""
+    chosen: tuple[str, ...] = ()
+    since: str = ""
 
 
 # Kinds of sources; those of remotes have their names.

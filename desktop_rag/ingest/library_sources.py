@@ -97,6 +97,11 @@ class LibrarySources:
         """What fetches web pages; AppError in an app without it."""
         return self._scans.links
 
+    @property
+    def remote_kinds(self) -> list[str]:
+        """The names of the kinds of places on servers."""
+        return self._scans.remote_kinds
+
     def crawls(self) -> dict[str, CrawlReport]:
         """The report on fetching each source of links, so far or at the end, by the source's id."""
         return self._scans.reports()

@@ -1738,16 +1738,16 @@ Die vollständige Adresse lautet:
         <translation>Optionen für {name}</translation>
     </message>
     <message>
-        <source>Add a cloud folder</source>
-        <translation>Cloud-Ordner hinzufügen</translation>
-    </message>
-    <message>
         <source>unchanged</source>
         <translation>unverändert</translation>
     </message>
     <message>
         <source>See what is there</source>
         <translation>Nachsehen, was da ist</translation>
+    </message>
+    <message>
+        <source>Cloud folder (WebDAV)</source>
+        <translation>Cloud-Ordner (WebDAV)</translation>
     </message>
     <message>
         <source>User</source>
@@ -1758,8 +1758,20 @@ Die vollständige Adresse lautet:
         <translation>App-Passwort</translation>
     </message>
     <message>
-        <source>Nextcloud shows the address in its files, under Settings, and makes app passwords in its settings, under Security. The password is kept in the keyring of this computer.</source>
-        <translation>Nextcloud zeigt die Adresse bei den Dateien unter Einstellungen und erzeugt App-Passwörter in seinen Einstellungen unter Sicherheit. Das Passwort bleibt im Schlüsselbund dieses Rechners.</translation>
+        <source>Nextcloud shows the address in its files, under Settings, and makes app passwords in its settings, under Security.</source>
+        <translation>Nextcloud zeigt die Adresse in seinen Dateien unter „Einstellungen“ und macht App-Passwörter in seinen Einstellungen unter „Sicherheit“.</translation>
+    </message>
+    <message>
+        <source>Add from: {kind}</source>
+        <translation>Hinzufügen aus: {kind}</translation>
+    </message>
+    <message>
+        <source>Only since</source>
+        <translation>Erst seit</translation>
+    </message>
+    <message>
+        <source>It is kept in the keyring of this computer.</source>
+        <translation>Es liegt im Schlüsselbund dieses Computers.</translation>
     </message>
     <message>
         <source>Nothing checked yet.</source>
@@ -2306,6 +2318,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Supported: {kinds_read}. You can also drop folders or files here.</source>
         <translation>Unterstützt: {kinds_read}. Sie können Ordner oder Dateien auch hierher ziehen.</translation>
+    </message>
+    <message>
+        <source>Add from…</source>
+        <translation>Hinzufügen aus …</translation>
     </message>
     <message>
         <source>{name} (documents that this program sends)</source>
@@ -14528,10 +14544,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>No document here is known to answer it.</source>
         <translation>Von keinem Dokument hier ist bekannt, dass es sie beantwortet.</translation>
-    </message>
-    <message>
-        <source>Add a cloud folder (WebDAV)…</source>
-        <translation>Cloud-Ordner hinzufügen (WebDAV) …</translation>
     </message>
 </context>
 </TS>

@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QListView,
+    QListWidget,
     QPlainTextEdit,
     QPushButton,
     QTabBar,
@@ -162,6 +163,13 @@ class Person:
         assert isinstance(field, QComboBox)
         QTest.keyClicks(field, choice)
         assert field.currentText() == choice
+
+    def ticks(self, name: str, entry: str) -> None:
+        """Tick an entry of the list with this accessible name."""
+        view = self.view(name)
+        assert isinstance(view, QListWidget)
+        [item] = view.findItems(entry, Qt.MatchFlag.MatchExactly)
+        item.setCheckState(Qt.CheckState.Checked)
 
     def asks(self, question: str) -> None:
         """Type a question and press Enter."""

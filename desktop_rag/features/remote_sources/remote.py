@@ -133,9 +133,21 @@ class RemoteKind:
 
     `checked` gives the links as they are kept, AppError for what is no place of this kind. `open`
     gets the links, the password and an Event that ends a running request with Cancelled.
+
+    The rest says what is asked for when one is added, in the window and in a terminal: `example` of
+    an address, the `address` at first, the names of the fields for the user, the `secret` and the
+    folders to choose from, none where there are none, and a `note` for whoever fills them in. What
+    the window shows is `marked` for translation.
     """
 
     name: str
     words: str
     checked: Callable[[WebLinks], WebLinks]
     open: Callable[[WebLinks, str, Event], Remote]
+    example: str = ""
+    address: str = ""
+    user: str = ""
+    secret: str = ""
+    folders: str = ""
+    takes_since: bool = False
+    note: str = ""

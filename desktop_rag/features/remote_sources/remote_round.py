@@ -12,9 +12,10 @@ import unicodedata
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
-from desktop_rag.core.domain import Document, DocumentState, Source
+from desktop_rag.core.domain import Document, DocumentState, Source, WebLinks
 from desktop_rag.core.errors import os_error_as
 from desktop_rag.features.remote_sources.journal import Journal, Kept
 from desktop_rag.features.remote_sources.remote import (
@@ -182,6 +183,7 @@ class RemoteRun(FetchRun):
         super().__init__(source, began_at)
         assert source.links is not None, "a remote is a source of links"
         self.refused: RemoteRefused | None = None
+        self._links = source.links
         self._limit = source.links.page_limit
         self._kit = kit
         self._rules = kit.rules.of(source.rules)
@@ -237,7 +239,7 @@ class RemoteRun(FetchRun):
         """Take in the whole listing; False when interrupted, and later it goes on."""
         assert self._parts is not None, "a listing that ended is not read again"
         for part in self._parts:
-            self._listing.add(part, readable(part.items, self._rules))
+            self._listing.add(part, readable(part.items, self._rules, self._links))
             if part.problem:
                 self.log.refuse(part.key, part.problem)
                 self._doubtful.add(part.key)
@@ -464,10 +466,14 @@ def _at(path: Path) -> Callable[[Document], Document]:
 _REASON = "\0"
 
 
-def readable(items: tuple[Item, ...], rules: IgnoreRules) -> Iterator[Item]:
-    """The items that are not ignored silently; those that can't be read say so in the version."""
+def readable(items: Iterable[Item], rules: IgnoreRules, links: WebLinks) -> Iterator[Item]:
+    """The chosen items that are not ignored; those that can't be read say so in the version."""
+    since = datetime.fromisoformat(links.since).timestamp() if links.since else 0.0
     for item in items:
         names = item.path.split("/")
+        is_old = 0 < item.modified < since
+        if is_old or (links.chosen and names[0] not in links.chosen):
+            continue
         if any(rules.is_invisible(name) for name in names if name):
             continue
         reason = rules.reason(names[-1], max(item.size, 0))

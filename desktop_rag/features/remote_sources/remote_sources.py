@@ -94,7 +94,7 @@ class RemoteSources(FetchRounds):
         remote = self._open_remote(links, password, cancel)
         try:
             for part in remote.parts({}):
-                for item in readable(part.items, self._kit.rules):
+                for item in readable(part.items, self._kit.rules, links):
                     location = str(_ROOT / item.path)
                     count.add(FoundFile(location, max(item.size, 0), reason=reason_of(item)))
                 paths = (part.key, *(item.path for item in part.items))
@@ -142,7 +142,8 @@ class RemoteSources(FetchRounds):
         return self._journal.pages(document_ids)
 
     def _open_remote(self, links: WebLinks, password: str, cancel: threading.Event) -> Remote:
-        password = password or (self._secrets.get(_account(links)) if links.user else "")
+        has_secret = self._remote.secret and (links.user or not self._remote.user)
+        password = password or (self._secrets.get(_account(links)) if has_secret else "")
         return self._remote.open(links, password, cancel)
 
 

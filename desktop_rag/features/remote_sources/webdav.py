@@ -11,7 +11,7 @@ import re
 import threading
 import unicodedata
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO
@@ -19,6 +19,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from desktop_rag.core.domain import WebLinks
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.setting_text import marked
 from desktop_rag.features.remote_sources.http_place import HttpPlace, PlaceLimits, Refused, basic
 from desktop_rag.features.remote_sources.remote import (
     Item,
@@ -173,8 +174,10 @@ class WebDav(Remote):
         cancel: threading.Event,
         limits: PlaceLimits | None = None,
         resolve: Callable[[str, int], Sequence[str]] | None = None,
+        chosen: Collection[str] = (),
     ) -> None:
-        """`headers` log in."""
+        """`headers` log in; with `chosen`, other folders are not looked into."""
+        self._chosen = chosen
         self._url = url if url.endswith("/") else f"{url}/"
         self._place = HttpPlace(url, headers, cancel, limits or PlaceLimits(), resolve)
 
@@ -241,6 +244,8 @@ class WebDav(Remote):
             for name, url, each in children:
                 if not each.is_folder:
                     items.append(self._item(f"{folder.key}{name}", url, each))
+                    continue
+                if self._chosen and not folder.key and name not in self._chosen:
                     continue
                 key, etag = f"{folder.key}{name}/", each.texts.get("etag", "")
                 if each.texts.get("file_id") and etag and tokens.get(key) == etag:
@@ -437,7 +442,9 @@ def checked(links: WebLinks) -> WebLinks:
             "Write the address of one folder.",
             "It is like https://cloud.example.org/remote.php/dav/files/ann/Documents/.",
         )
-    folder = quote(links.path_limit.strip("/"), safe=f"/{_SAFE.replace('%', '')}")
+    # A folder alone is a place of its own.
+    alone = links.chosen[0] if len(links.chosen) == 1 else ""
+    folder = quote(alone, safe=f"/{_SAFE.replace('%', '')}")
     url = "".join(f"{part}/" for part in (urls[0].rstrip("/"), folder) if part)
     user = unicodedata.normalize("NFC", links.user.strip())
     if user and url.startswith("http:") and not _is_local(host_of(url)):
@@ -445,7 +452,7 @@ def checked(links: WebLinks) -> WebLinks:
             "The password would go over the internet unencrypted.",
             "Write the address with https://.",
         )
-    return replace(links, urls=(url,), user=user, path_limit="")
+    return replace(links, urls=(url,), user=user, chosen=() if alone else links.chosen)
 
 
 _LOCAL_ENDINGS = (".local", ".lan", ".home.arpa", ".internal", ".home", ".fritz.box")
@@ -458,7 +465,20 @@ def _is_local(host: str) -> bool:
 
 
 def _open(links: WebLinks, password: str, cancel: threading.Event) -> WebDav:
-    return WebDav(links.urls[0], basic(links.user, password), cancel)
+    return WebDav(links.urls[0], basic(links.user, password), cancel, chosen=links.chosen)
 
 
-WEBDAV = RemoteKind("webdav", "WebDAV", checked, _open)
+WEBDAV = RemoteKind(
+    "webdav",
+    marked("Cloud folder (WebDAV)"),
+    checked,
+    _open,
+    example="https://cloud.example.org/remote.php/dav/files/ann/",
+    user=marked("User"),
+    secret=marked("App password"),
+    folders=marked("Folders"),
+    note=marked(
+        "Nextcloud shows the address in its files, under Settings, and makes app passwords in its"
+        " settings, under Security."
+    ),
+)

@@ -9,6 +9,7 @@ from desktop_rag.registry import Verbs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from desktop_rag.features.remote_sources.remote import RemoteKind
     from desktop_rag.ingest.sources.source_kinds import MakeKind
     from desktop_rag.store.contract.precious import Kept
     from desktop_rag.ui.library.source_actions import FurtherKind
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def verbs() -> Verbs:
-    """What adds folders on servers, and lists and removes them."""
-    text = "Add, list and remove folders on servers (WebDAV)."
+    """What adds places on servers, and lists and removes them."""
+    text = "Add, list and remove sources on servers, such as cloud folders."
     return Verbs({"source": ("cli.source_verbs:add_sources", text)})
 
 
@@ -36,11 +37,13 @@ def sources() -> "Mapping[str, MakeKind]":
 
 
 def join_window(app: "WindowApp") -> None:
-    """“Add a cloud folder” on the page of the library, and the options of those that are there."""
+    """“Add from…” on the page of the library, and the options of sources that are there."""
+    from desktop_rag.features.remote_sources.remote_sources import remote_kinds
 
-    def webdav() -> "FurtherKind":
-        from desktop_rag.features.remote_sources.ui.remote_actions import webdav_in_window
+    def in_window(kind: "RemoteKind") -> "FurtherKind":
+        from desktop_rag.features.remote_sources.ui.remote_actions import kind_in_window
 
-        return webdav_in_window(app.bridge, app.services.library)
+        return kind_in_window(kind, app.bridge, app.services.library)
 
-    app.window.pages.add_source_kind(webdav)
+    for kind in remote_kinds().values():
+        app.window.pages.add_source_kind(partial(in_window, kind))

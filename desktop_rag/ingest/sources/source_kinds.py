@@ -136,6 +136,11 @@ class SourceScans:
         what = links.remote or "Web pages"
         raise AppError(f"{what} can't be read here.", "This app has no part that does.")
 
+    @property
+    def remote_kinds(self) -> list[str]:
+        """The names of the kinds of places on servers."""
+        return [name for name in self._makers if name != LINKS]
+
     def reports(self) -> dict[str, CrawlReport]:
         """The report on fetching each source, by its id."""
         self._make_those_needed()
@@ -212,8 +217,9 @@ class SourceScans:
 
     def _make_those_needed(self) -> None:
         """Those with sources, and while something is left of removed ones, all."""
-        folder, needed = self._kit.folder, {source.kind for source in self._kit.sources.sources()}
-        if folder.is_dir() and any(folder.iterdir()):
+        kinds = {source.source_id: source.kind for source in self._kit.sources.sources()}
+        folder, needed = self._kit.folder, {*kinds.values()}
+        if folder.is_dir() and any(each.name not in kinds for each in folder.iterdir()):
             needed |= self._makers.keys()
         for kind in needed:
             self._of(kind)

@@ -288,6 +288,6 @@ def _source_from(row: Sequence[Any]) -> Source:
         source = replace(source, rules=SourceRules(**read_rules))
     if links:
         read_links: dict[str, Any] = json.loads(links)
-        urls = tuple(read_links.pop("urls"))
-        source = replace(source, links=WebLinks(urls, **read_links))
+        urls, chosen = tuple(read_links.pop("urls")), tuple(read_links.pop("chosen", ()))
+        source = replace(source, links=WebLinks(urls, **read_links, chosen=chosen))
     return source

@@ -1,15 +1,16 @@
 """The top of the library page, and the page of an empty library. Qt thread."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import counts_in_words
+from desktop_rag.ui.library.source_actions import SourceActions
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow, WrappingRow
 from desktop_rag.ui.widgets.form_fields import chips
@@ -109,18 +110,14 @@ class LibraryHeader(QWidget):
     pause_requested = Signal()
 
     def __init__(
-        self,
-        theme: Theme,
-        more_views: Sequence[str],
-        ways: Mapping[str, Callable[[], None]],
-        parent: QWidget,
+        self, theme: Theme, more_views: Sequence[str], actions: SourceActions, parent: QWidget
     ) -> None:
-        """`more_views`: the names of views beside those of the files. `ways`: what adds sources
-        that are no folders and files, by the words of the buttons.
+        """`more_views`: the names of views beside those of the files. `actions` add sources that
+        are no folders and files.
         """
         super().__init__(parent)
         self._theme = theme
-        self._ways = ways
+        self._actions = actions
         self._build((*LibraryView, *more_views))
         self.show_actions(False)
 
@@ -162,7 +159,14 @@ class LibraryHeader(QWidget):
             then=self.folder_requested,
         )
         self._add_files = TextButton(tr("Add files…"), self, then=self.files_requested)
-        further = [TextButton(words, self, then=add) for words, add in self._ways.items()]
+        buttons = self._actions.ways(in_menu=False)
+        further = [TextButton(words, self, then=add) for words, add in buttons.items()]
+        if entries := self._actions.ways(in_menu=True):
+            menu = QMenu(self)
+            for words, add in entries.items():
+                menu.addAction(words).triggered.connect(add)
+            further.append(TextButton(tr("Add from…"), self))
+            further[-1].setMenu(menu)
         # Aligned with the small text beside it.
         self._summary.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading)
         self._adding = [self._add_folder, self._add_files, *further]

@@ -379,7 +379,7 @@ class LibraryPage(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
         # Created from top to bottom, which sets the Tab order.
-        self.header = LibraryHeader(self._theme, list(self._unbuilt), self._actions.ways, self)
+        self.header = LibraryHeader(self._theme, list(self._unbuilt), self._actions, self)
         self.below_header = vertical()
         self._first_run = FirstRun(self._theme, kinds_read)
         self._empty = QScrollArea(self, widgetResizable=True)

@@ -35,7 +35,8 @@ _COUNTED_MS = 1_500
 
 @dataclass(frozen=True, slots=True)
 class FurtherKind:
-    """A kind of source of a wing: `words` are those of the button that adds one.
+    """A kind of source of a wing: `words` are those of the button that adds one, or of an entry of
+    the menu “Add from…”.
 
     `add` gets the collections to choose from, `edit` a source; both get the page, which their
     dialog opens over, and what to call after a change.
@@ -45,6 +46,7 @@ class FurtherKind:
     words: str
     add: Callable[[QWidget, Sequence[Collection], Callable[[], None]], None]
     edit: Callable[[QWidget, Source, Callable[[], None]], None]
+    is_in_menu: bool = False
 
 
 def id_of(library: Library, collection: str) -> str:
@@ -122,10 +124,10 @@ class SourceActions(QObject):
             self._page, tr("Add files to the library"), lambda names: self.add(map(Path, names))
         )
 
-    @property
-    def ways(self) -> Mapping[str, Callable[[], None]]:
-        """What adds a source of each further kind, by the words of its button."""
-        return {each.words: partial(self._add_further, each) for each in self._kinds.values()}
+    def ways(self, *, in_menu: bool) -> Mapping[str, Callable[[], None]]:
+        """What adds a source of each further kind, by the words of its button or entry."""
+        kinds = [each for each in self._kinds.values() if each.is_in_menu == in_menu]
+        return {each.words: partial(self._add_further, each) for each in kinds}
 
     def _add_further(self, kind: FurtherKind) -> None:
         kind.add(self._page, self._collections, self.changed.emit)

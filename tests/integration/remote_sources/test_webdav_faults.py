@@ -383,5 +383,5 @@ def test_a_preview_fetches_nothing(room: RemoteRoom, cloud: DavServer) -> None:
 
 
 def test_only_a_chosen_folder_is_read(room: RemoteRoom, cloud: DavServer) -> None:
-    links = WebLinks((cloud.url(),), remote="webdav", user="ann", path_limit="b")
+    links = WebLinks((cloud.url(),), remote="webdav", user="ann", chosen=("b",))
     assert checked(links).urls == (cloud.url("b/"),)

@@ -9,7 +9,7 @@ from tests.stories.conftest import Person
 def looks_at(person: Person, cloud: DavServer, password: str) -> Person:
     """Enter the address and password of a server in the dialog, which is returned."""
     person.presses("Ctrl+2")
-    person.clicks("Add a cloud folder (WebDAV)…")
+    person.chooses_entry("Add from…", "Cloud folder (WebDAV)")
     dialog = person.in_the_dialog()
     dialog.types("Address", cloud.url())
     dialog.types("User", "ann")
@@ -31,7 +31,7 @@ def test_a_cloud_folder_is_looked_at_and_added(person: Person) -> None:
         dialog.clicks("See what is there")
         dialog.sees("2 files to index")
         dialog.sees("not supported: .iso")
-        dialog.clicks("Add folder")
+        dialog.clicks("Add")
         person.comes_back()
         person.sees("2 searchable")
         assert cloud.asked_for("GET") == ["Boats/lighthouse.txt", "Letters/to-anna.txt"]
@@ -49,9 +49,9 @@ def test_a_folder_in_it_is_chosen_and_its_password_is_changed(person: Person) ->
         cloud.write("Letters/to-anna.txt", "Dear Anna, the ferry comes on Tuesday.")
         dialog = looks_at(person, cloud, "secret")
         dialog.sees("2 files to index")
-        dialog.chooses("Folder", "Letters")
+        dialog.ticks("Folders", "Letters")
         dialog.sees("1 file to index")
-        dialog.clicks("Add folder")
+        dialog.clicks("Add")
         person.sees("1 searchable")
         cloud.password = "another"
         [source] = person.app.services.library.sources.all()

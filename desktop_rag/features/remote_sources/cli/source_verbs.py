@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from datetime import date
 from typing import Any
 
 from desktop_rag import app
@@ -23,34 +24,48 @@ from desktop_rag.features.remote_sources.remote_sources import MOST_FILES, remot
 def add_sources(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `source`."""
     verbs = parser.add_subparsers(required=True)
+    kinds = remote_kinds()
     text = (
-        "Read the files of a folder on a server, and keep them up to date. The app password is"
-        " asked for, or read from standard input, and kept in the keyring."
+        "Read what is at a place on a server, and keep it up to date. The password is asked for, or"
+        " read from standard input, and kept in the keyring."
     )
-    added = add_verb(verbs, "add", text, "Add a folder on a server.")
-    added.add_argument("kind", choices=[*remote_kinds()], help="the kind of server")
-    text = "such as https://cloud.example.org/remote.php/dav/files/ann/Documents/"
-    added.add_argument("address", type=not_empty, help=text)
-    added.add_argument("--user", default="", help="whose password is asked for; none without")
+    added = add_verb(verbs, "add", text, "Add a place on a server.")
+    added.add_argument("kind", choices=[*kinds], help="the kind of server")
+    text = "; ".join(f"{kind.name}: {kind.example or kind.address}" for kind in kinds.values())
+    added.add_argument("address", nargs="?", default="", help=text)
+    added.add_argument("--user", default="", help="whose password is asked for")
+    text = "only this folder, project or collection of it; may be repeated"
+    added.add_argument("--only", action="append", default=[], metavar="NAME", help=text)
+    text = "nothing older than this day"
+    added.add_argument("--since", type=_day, default="", metavar="YYYY-MM-DD", help=text)
     added.add_argument("--collection", default="", help="add it to this collection")
     text = "look for changes again after so many hours, 0 for never"
     added.add_argument("--refresh", type=float, default=24.0, metavar="HOURS", help=text)
     text = "only say how much is there; adds nothing"
     added.add_argument("--preview", action="store_true", help=text)
     prints(added, _add, _lines)
-    prints(add_verb(verbs, "list", "List the folders on servers."), _list, _listed)
-    added = add_verb(verbs, "remove", "Remove a folder on a server from the library.")
+    prints(add_verb(verbs, "list", "List the places on servers."), _list, _listed)
+    added = add_verb(verbs, "remove", "Remove a place on a server from the library.")
     added.add_argument("address", type=not_empty, help="its address")
     prints(added, _remove, lambda row: [f"{row['address']} was removed."])
 
 
+def _day(text: str) -> str:
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is no day such as 2024-05-31") from None
+
+
 def _add(arguments: argparse.Namespace) -> dict[str, Any]:
+    kind = remote_kinds()[arguments.kind]
     links = WebLinks(
-        (arguments.address,), MOST_FILES, max(0.0, arguments.refresh), remote=arguments.kind,
-        user=arguments.user,
+        (arguments.address or kind.address,), MOST_FILES, max(0.0, arguments.refresh),
+        remote=kind.name, user=arguments.user, chosen=tuple(arguments.only), since=arguments.since,
     )  # fmt: skip
-    asked = f"App password of {arguments.user}: "
-    password = here().typed(asked, is_secret=True) if arguments.user else ""
+    is_asked = kind.secret and (arguments.user or not kind.user)
+    asked = f"{kind.secret} of {arguments.user or kind.words}: "
+    password = here().typed(asked, is_secret=True) if is_asked else ""
     with open_services() as services, waiting_for(services.library) as waiting:
         sources = services.library.sources
         preview = sources.preview_links(links, password, here().interrupted)

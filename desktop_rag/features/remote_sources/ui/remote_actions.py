@@ -1,4 +1,4 @@
-"""Adds folders of servers, and changes how they are read. Qt thread."""
+"""Adds places of servers, and changes how they are read. Qt thread."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -7,10 +7,10 @@ from functools import partial
 from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.domain import Collection, Source, WebLinks
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import translated
+from desktop_rag.features.remote_sources.remote import RemoteKind
 from desktop_rag.features.remote_sources.remote_sources import MOST_FILES
 from desktop_rag.features.remote_sources.ui.remote_dialog import RemoteDialog
-from desktop_rag.features.remote_sources.webdav import WEBDAV
 from desktop_rag.features.web_pages.ui.link_actions import follow_rounds
 from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -18,18 +18,18 @@ from desktop_rag.ui.library.source_actions import FurtherKind, id_of
 from desktop_rag.ui.widgets.forms import open_once
 
 
-def webdav_in_window(bridge: Bridge, library: Library) -> FurtherKind:
-    """Cloud folders as a kind of source of the library page."""
-    add, edit = partial(_add, bridge, library), partial(_edit, bridge, library)
-    return FurtherKind(WEBDAV.name, tr("Add a cloud folder (WebDAV)…"), add, edit)
+def kind_in_window(kind: RemoteKind, bridge: Bridge, library: Library) -> FurtherKind:
+    """A kind of remote as a kind of source of the library page."""
+    add, edit = partial(_add, kind, bridge, library), partial(_edit, kind, bridge, library)
+    return FurtherKind(kind.name, translated(kind.words), add, edit, is_in_menu=True)
 
 
 def _add(
-    bridge: Bridge, library: Library, page: QWidget, collections: Sequence[Collection],
-    changed: Callable[[], None],
+    kind: RemoteKind, bridge: Bridge, library: Library, page: QWidget,
+    collections: Sequence[Collection], changed: Callable[[], None],
 ) -> None:  # fmt: skip
     """Let the person enter a place, see what is there, and add it."""
-    dialog = RemoteDialog(WEBDAV.name, MOST_FILES, collections, page)
+    dialog = RemoteDialog(kind, MOST_FILES, collections, page)
     sources, closed = library.sources, threading.Event()
 
     def finish(_source: Source) -> None:
@@ -40,7 +40,7 @@ def _add(
         bridge.run(
             dialog,
             lambda: sources.preview_links(links, password, closed),
-            dialog.show_preview,
+            lambda preview: dialog.show_preview(preview, links),
             dialog.show_error,
         )
 
@@ -56,13 +56,15 @@ def _add(
     dialog.submitted.connect(add)
     dialog.finished.connect(closed.set)
     open_once(dialog)
+    dialog.begin()
 
 
 def _edit(
-    bridge: Bridge, library: Library, page: QWidget, source: Source, changed: Callable[[], None]
-) -> None:
+    kind: RemoteKind, bridge: Bridge, library: Library, page: QWidget, source: Source,
+    changed: Callable[[], None],
+) -> None:  # fmt: skip
     """Let the person change address and password; shows the progress or result of a round."""
-    dialog = RemoteDialog(WEBDAV.name, MOST_FILES, [], page, source)
+    dialog = RemoteDialog(kind, MOST_FILES, [], page, source)
     sources, source_id = library.sources, source.source_id
 
     def finish(_: object) -> None:

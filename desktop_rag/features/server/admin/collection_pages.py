@@ -28,7 +28,7 @@ _HOSTS = (
     " pages are fetched from public addresses only."
 )
 _FOLDER = "The whole path. Who may ask this collection may then read its files."
-_REMOTE = "As a Nextcloud shows it: https://cloud.example/remote.php/dav/files/ann/Documents/"
+_REMOTE = "Such as https://cloud.example/remote.php/dav/files/ann/Documents/ of a Nextcloud."
 _LINKS = "An address in each line; that of a sitemap stands for the pages it lists."
 # What programs call an application: the sender of these documents.
 _UPLOADS = "admin page"
@@ -84,6 +84,7 @@ class CollectionAdmin(parts.AdminPages):
         return Shown(collection.name, body)
 
     def _sources(self, visit: Visit, path: str, rows: Sequence[Sequence[Child]]) -> Html:
+        kinds = self._library.sources.remote_kinds
         return parts.section(
             "Sources",
             parts.table(("Source", "State", "Documents", "Added"), rows, empty="No sources yet."),
@@ -105,11 +106,13 @@ class CollectionAdmin(parts.AdminPages):
             ),
             parts.form(
                 visit, f"{path}/remote",
-                parts.form_field("Cloud folder (WebDAV)", "address", required=True, hint=_REMOTE),
+                parts.select("From", "kind", {each: each for each in kinds}, "webdav"),
+                parts.form_field("Address", "address", required=True, hint=_REMOTE),
                 parts.form_field("User", "user", autocomplete="off"),
-                parts.form_field("App password", "password", kind="password",
+                parts.form_field("App password or token", "password", kind="password",
                                  autocomplete="new-password"),
-                tag("p", parts.button("Add cloud folder")),
+                parts.text_area("Only these folders or projects", "chosen"),
+                tag("p", parts.button("Add from there")),
             ),
         )  # fmt: skip
 
@@ -200,10 +203,11 @@ class CollectionAdmin(parts.AdminPages):
     @page(f"{_ONE}/remote", "POST")
     def _add_remote(self, visit: Visit) -> Moved:
         collection_id = self._of(visit).collection_id
-        names = ("address", "user", "password")
-        sent = {"kind": "webdav"} | {name: visit.sent(name) for name in names}
+        names = ("kind", "address", "user", "password")
+        sent: dict[str, object] = {name: visit.sent(name) for name in names}
+        sent["chosen"] = list(visit.sent_lines("chosen"))
         self._calls.add_remote(Caller(visit.session.token), collection_id, Remote.checked(sent))
-        return Moved(f"{_PATH}/{collection_id}", "The cloud folder is read now.")
+        return Moved(f"{_PATH}/{collection_id}", "It is read now.")
 
     def _embedders(self) -> dict[str, str]:
         used = {c.embedder for c in self._library.collections.all()} - {*NAMES}

@@ -1,6 +1,7 @@
 """Collections, sources, access rules and saved prompts for other programs. Worker threads."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Literal
@@ -92,7 +93,11 @@ class Remote(Form):
     kind: Annotated[str, Field(max_length=40, description="Such as `webdav`.")]
     address: Annotated[str, Field(min_length=1, max_length=2048)]
     user: Annotated[str, Field(max_length=256)] = ""
-    password: Annotated[str, Field(max_length=1024, description="Kept in the keyring.")] = ""
+    password: Annotated[str, Field(max_length=4096, description="Kept in the keyring.")] = ""
+    chosen: Annotated[
+        tuple[str, ...], Field(max_length=1000, description="Only these folders.")
+    ] = ()
+    since: Annotated[date | None, Field(description="Nothing older than this.")] = None
     file_limit: Annotated[int, Field(ge=1, le=1_000_000)] = 100_000
     refresh_hours: Annotated[float, Field(ge=0, le=8760, allow_inf_nan=False)] = 24.0
 
@@ -224,8 +229,9 @@ class CollectionCalls(Calls):
         need_every_collection(caller)
         self._readable.collection(caller, collection_id)
         links = WebLinks(
-            (body.address,), body.file_limit, body.refresh_hours, remote=body.kind, user=body.user
-        )
+            (body.address,), body.file_limit, body.refresh_hours, remote=body.kind, user=body.user,
+            chosen=body.chosen, since=body.since.isoformat() if body.since else "",
+        )  # fmt: skip
         sources = self._library.sources
         return _shown_source(sources.add_links(links, collection_id, password=body.password), 0)
 
