@@ -6932,6 +6932,10 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
         <translation>Chatprogramme, Editoren und Skripte können Ihre Bibliothek befragen, mit ihren Quellen: Sie verbinden sich mit dieser Adresse wie mit einem OpenAI-kompatiblen Endpunkt, oder über MCP.</translation>
     </message>
     <message>
+        <source>In a browser: documents, tokens, prompts, web pages, figures of use, users of other applications. It asks for a token that allows everything.</source>
+        <translation>Im Browser: Dokumente, Tokens, Prompts, Webseiten, Zahlen zur Nutzung, Benutzer anderer Anwendungen. Gefragt wird nach einem Token, das alles erlaubt.</translation>
+    </message>
+    <message>
         <source>Each program gets a token of its own, so that you can refuse one without the others.</source>
         <translation>Jedes Programm erhält ein eigenes Token, damit Sie eines ohne die anderen abweisen können.</translation>
     </message>
@@ -7002,10 +7006,6 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
     <message>
         <source>Only programs on this computer reach it, and only with a token.</source>
         <translation>Nur Programme auf diesem Computer erreichen ihn, und nur mit einem Token.</translation>
-    </message>
-    <message>
-        <source>In a browser: documents, tokens, prompts, web pages, requests. It asks for a token that allows everything.</source>
-        <translation>Im Browser: Dokumente, Token, Vorlagen, Webseiten, Anfragen. Verlangt ein Token, das alles erlaubt.</translation>
     </message>
     <message>
         <source>Every token may then also ask the models of your endpoints, without documents. When off, only the tokens that name a model may.</source>
@@ -8224,18 +8224,6 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Ausgeschaltet wird nur die Länge aufbewahrt. Der Text liegt auf diesem Computer im Ordner der App und ist auch auf der Verwaltungsseite zu sehen.</translation>
     </message>
     <message>
-        <source>7 days</source>
-        <translation>7 Tage</translation>
-    </message>
-    <message>
-        <source>30 days</source>
-        <translation>30 Tage</translation>
-    </message>
-    <message>
-        <source>90 days</source>
-        <translation>90 Tage</translation>
-    </message>
-    <message>
         <source>Use</source>
         <translation>Verwenden</translation>
     </message>
@@ -8250,22 +8238,6 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>Log</source>
         <translation>Protokoll</translation>
-    </message>
-    <message>
-        <source>Nothing was asked.</source>
-        <translation>Es wurde nichts gefragt.</translation>
-    </message>
-    <message>
-        <source>Median</source>
-        <translation>Median</translation>
-    </message>
-    <message>
-        <source>without a valid token</source>
-        <translation>ohne gültiges Token</translation>
-    </message>
-    <message>
-        <source>{requests} requests, {answers} answers, {refused} refused, {errors} errors; {asked} characters asked, {answered} answered; median {median}, slowest {slowest}.</source>
-        <translation>{requests} Anfragen, {answers} Antworten, {refused} abgelehnt, {errors} Fehler; {asked} Zeichen gefragt, {answered} beantwortet; Median {median}, längste {slowest}.</translation>
     </message>
     <message>
         <source>Nothing is changed from here, since nobody could agree to it.</source>
@@ -14170,68 +14142,8 @@ Was kostet der Eintritt?</translation>
         <translation>Anfragen früher durch {name} führen</translation>
     </message>
     <message>
-        <source>A public key in PEM, or a JWKS. It is read again when the file changes.</source>
-        <translation>Ein öffentlicher Schlüssel in PEM oder ein JWKS. Die Datei wird neu gelesen, wenn sie sich ändert.</translation>
-    </message>
-    <message>
-        <source>The app asks there which documents a user may read: by https, or by http on this computer.</source>
-        <translation>Dort fragt die App, welche Dokumente jemand lesen darf: über https, oder über http auf diesem Computer.</translation>
-    </message>
-    <message>
-        <source>Change the rule</source>
-        <translation>Regel ändern</translation>
-    </message>
-    <message>
-        <source>New rule</source>
-        <translation>Neue Regel</translation>
-    </message>
-    <message>
-        <source>Choose the file of the key</source>
-        <translation>Datei des Schlüssels wählen</translation>
-    </message>
-    <message>
-        <source>Algorithms</source>
-        <translation>Verfahren</translation>
-    </message>
-    <message>
-        <source>Issuer of the users’ tokens (iss)</source>
-        <translation>Aussteller der Benutzer-Token (iss)</translation>
-    </message>
-    <message>
-        <source>Audience of the users’ tokens (aud)</source>
-        <translation>Empfänger der Benutzer-Token (aud)</translation>
-    </message>
-    <message>
-        <source>Address of the application</source>
-        <translation>Adresse der Anwendung</translation>
-    </message>
-    <message>
-        <source>File of the public key</source>
-        <translation>Datei des öffentlichen Schlüssels</translation>
-    </message>
-    <message>
-        <source>The public key of the users’ tokens</source>
-        <translation>Der öffentliche Schlüssel der Benutzer-Token</translation>
-    </message>
-    <message>
-        <source>Remove rule</source>
-        <translation>Regel entfernen</translation>
-    </message>
-    <message>
-        <source>Let every token for “{name}” read all its documents again?</source>
-        <translation>Jedes Token für „{name}“ wieder alle Dokumente darin lesen lassen?</translation>
-    </message>
-    <message>
-        <source>An application with users of its own, such as a wiki, can decide which documents of a collection each of them may read. Its requests carry a signed token of the user (JWT). For everybody else the collection does not exist.</source>
-        <translation>Eine Anwendung mit eigenen Benutzern, etwa ein Wiki, kann entscheiden, wer von ihnen welche Dokumente einer Sammlung lesen darf. Ihre Anfragen enthalten ein signiertes Token des Benutzers (JWT). Für alle anderen gibt es die Sammlung nicht.</translation>
-    </message>
-    <message>
         <source>server, API, MCP, REST, OpenAI-compatible, connect an editor, share, host, hosts, LAN</source>
         <translation>Server, API, MCP, REST, OpenAI-kompatibel, Editor verbinden, freigeben, Host, LAN</translation>
-    </message>
-    <message>
-        <source>Users of other applications</source>
-        <translation>Benutzer anderer Anwendungen</translation>
     </message>
     <message>
         <source>turn on the server, API, switch, start, stop</source>
@@ -14246,8 +14158,8 @@ Was kostet der Eintritt?</translation>
         <translation>Proxy, durchreichen, freigeben</translation>
     </message>
     <message>
-        <source>admin page, web page, dashboard</source>
-        <translation>Verwaltungsseite, Webseite, Übersicht</translation>
+        <source>admin page, dashboard, statistics, permissions, rights</source>
+        <translation>Verwaltungsseite, Dashboard, Statistik, Berechtigungen, Rechte</translation>
     </message>
     <message>
         <source>network, LAN, other computers, phone, hosts, 0.0.0.0</source>
@@ -14278,10 +14190,6 @@ Was kostet der Eintritt?</translation>
         <translation>API-Schlüssel, Passwort, Zugang, Programm erlauben</translation>
     </message>
     <message>
-        <source>period, statistics, how much was asked</source>
-        <translation>Zeitraum, Statistik, wie viel gefragt wurde</translation>
-    </message>
-    <message>
         <source>record, logging, history, privacy</source>
         <translation>aufzeichnen, Protokoll, Verlauf, Datenschutz</translation>
     </message>
@@ -14290,40 +14198,12 @@ Was kostet der Eintritt?</translation>
         <translation>Protokoll, wer gefragt hat, Verlauf</translation>
     </message>
     <message>
-        <source>New rule…</source>
-        <translation>Neue Regel…</translation>
-    </message>
-    <message>
-        <source>permissions, rights, who may read what, users</source>
-        <translation>Berechtigungen, Rechte, wer was lesen darf, Benutzer</translation>
-    </message>
-    <message>
         <source>functions, plugins, pipelines, code</source>
         <translation>Funktionen, Erweiterungen, Pipelines, Code</translation>
     </message>
     <message>
         <source>Claude Desktop, Cursor, VS Code, editor, tools</source>
         <translation>Claude Desktop, Cursor, VS Code, Editor, Werkzeuge</translation>
-    </message>
-    <message>
-        <source>Every token reads the collections that it is for.</source>
-        <translation>Jedes Token liest die Sammlungen, für die es gilt.</translation>
-    </message>
-    <message>
-        <source>Change the rule of {name}</source>
-        <translation>Regel für {name} ändern</translation>
-    </message>
-    <message>
-        <source>Remove the rule of {name}</source>
-        <translation>Regel für {name} entfernen</translation>
-    </message>
-    <message>
-        <source>Users of {issuer} for {audience}, asked at {address}</source>
-        <translation>Benutzer von {issuer} für {audience}, gefragt wird {address}</translation>
-    </message>
-    <message>
-        <source>A collection that is gone</source>
-        <translation>Eine Sammlung, die es nicht mehr gibt</translation>
     </message>
     <message>
         <source>Search by meaning is not ready yet; answers get better when it is.</source>

@@ -4,7 +4,6 @@ The server's libraries are imported only when it is first turned on: most people
 """
 
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -23,15 +22,11 @@ from desktop_rag.features.server.values.access_values import (
     RequestRecord,
     RequestSearch,
     TokenWish,
-    UsageFigures,
-    usage_since,
 )
 from desktop_rag.registry import WingServices
 
 if TYPE_CHECKING:
     from desktop_rag.features.server.server import LocalServer
-
-_DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +108,6 @@ class ServerRecords:
         """The newest requests that fit, the newest first."""
         fitting = (each for each in self.log.newest_first() if each.fits(wanted))
         return list(islice(fitting, most))
-
-    def usage(self, days: int) -> UsageFigures:
-        """The figures of the last days."""
-        return usage_since(time.time() - days * _DAY_S, self.log.newest_first())
 
 
 class ServerSwitch(WingServices):

@@ -1,4 +1,4 @@
-"""A person lets another application decide who reads a collection, and lets a filter look on."""
+"""Another application decides who reads a collection; a person lets a filter look on."""
 
 import sys
 from collections.abc import Iterator
@@ -8,9 +8,10 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from desktop_rag.core.errors import AppError
 from desktop_rag.features.server.access.user_rights import USER_HEADER
 from desktop_rag.features.server.services import ServerSwitch
-from desktop_rag.features.server.values.access_values import TokenWish
+from desktop_rag.features.server.values.access_values import USUAL_ALGORITHMS, AccessRule, TokenWish
 from tests.servers.rights_app import AUDIENCE, ISSUER, PRIVATE, RightsApp
 from tests.stories.conftest import Person
 
@@ -56,43 +57,27 @@ def models(address: str, secret: str, user: str = "") -> tuple[int, str]:
 
 
 def test_an_application_decides_who_reads_a_collection(person: Person, tmp_path: Path) -> None:
-    person.app.services.library.collections.add("Wiki pages")
+    wiki = person.app.services.library.collections.add("Wiki pages").collection_id
     (keys := tmp_path / "keys").mkdir()
     with RightsApp(keys) as app:
         address, secret = served(person)
+        rules = person.app.services.wing(ServerSwitch).records.rules
+        rule = AccessRule(
+            wiki, str(keys / PRIVATE), USUAL_ALGORITHMS, ISSUER, AUDIENCE, app.address
+        )
         assert "collection:Wiki pages" in models(address, secret)[1]
-        person.sees("Every token reads the collections that it is for.")
 
-        person.clicks("New rule…")
-        dialog = person.in_the_dialog()
-        dialog.chooses("Collection", "Wiki pages")
-        dialog.types("Issuer of the users’ tokens (iss)", ISSUER)
-        dialog.types("Audience of the users’ tokens (aud)", AUDIENCE)
-        dialog.types("Address of the application", app.address)
-        dialog.types("File of the public key", str(keys / PRIVATE))
-        dialog.clicks("Save")
-        dialog.sees("It holds a private key. Give the public one, and no more.")
+        with pytest.raises(AppError, match="It holds a private key"):
+            rules.set(rule)
         assert "collection:Wiki pages" in models(address, secret)[1], "nothing was kept"
-        dialog.clears("File of the public key")
-        dialog.types("File of the public key", str(app.public_key))
-        dialog.clicks("Save")
-
-        person.sees(f"Users of {ISSUER} for {AUDIENCE}, asked at {app.address}")
+        rules.set(replace(rule, key_file=str(app.public_key)))
         assert "Wiki pages" not in models(address, secret)[1]
         assert "collection:Wiki pages" in models(address, secret, app.token("wanda"))[1]
         assert models(address, secret, app.token("wanda", exp=1_000_000))[0] == 401
 
-        person.clicks("Change the rule of Wiki pages")
-        dialog = person.in_the_dialog()
-        dialog.clears("Audience of the users’ tokens (aud)")
-        dialog.types("Audience of the users’ tokens (aud)", "another")
-        dialog.clicks("Save")
-        person.sees(f"Users of {ISSUER} for another")
+        rules.set(replace(rule, key_file=str(app.public_key), audience="another"))
         assert models(address, secret, app.token("wanda"))[0] == 401
-
-        person.clicks("Remove the rule of Wiki pages")
-        person.in_the_dialog().clicks("Remove")
-        person.sees("Every token reads the collections that it is for.")
+        rules.remove(wiki)
         assert "collection:Wiki pages" in models(address, secret)[1]
 
 

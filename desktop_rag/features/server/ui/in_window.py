@@ -16,7 +16,6 @@ _REACHED = tr("How the server is reached")
 _TOKENS = tr("Tokens")
 _USE = tr("Use")
 _MCP = tr("Programs that speak MCP")
-_USERS = tr("Users of other applications")
 _FILTERS = tr("Filters of your own")
 _SETTINGS = (
     Setting(
@@ -24,7 +23,9 @@ _SETTINGS = (
     ),
     Setting(tr("Address"), tr("URL of the server, localhost, endpoint"), _SERVER),
     Setting(tr("Expose the models of the endpoints"), tr("proxy, pass through, share"), _SERVER),
-    Setting(tr("Administration"), tr("admin page, web page, dashboard"), _SERVER),
+    Setting(
+        tr("Administration"), tr("admin page, dashboard, statistics, permissions, rights"), _SERVER
+    ),
     Setting(tr("Reached by"), tr("network, LAN, other computers, phone, hosts, 0.0.0.0"), _REACHED),
     Setting(tr("Names"), tr("host names, domain, DNS"), _REACHED),
     Setting(tr("Port"), tr("number, 8642, in use"), _REACHED),
@@ -32,12 +33,10 @@ _SETTINGS = (
     Setting(tr("Its key"), tr("HTTPS, TLS, SSL, private key"), _REACHED),
     Setting(tr("Use these"), tr("apply, certificate, restart the server"), _REACHED),
     Setting(tr("New token…"), tr("API key, password, access, allow a program"), _TOKENS),
-    Setting(tr("Time"), tr("period, statistics, how much was asked"), _USE),
     Setting(
         tr("Keep questions and answers in the log"), tr("record, logging, history, privacy"), _USE
     ),
     Setting(tr("Show the requests…"), tr("log, who asked, history"), _USE),
-    Setting(tr("New rule…"), tr("permissions, rights, who may read what, users"), _USERS),
     Setting(_FILTERS, tr("functions, plugins, pipelines, code"), _FILTERS),
     Setting(_MCP, tr("Claude Desktop, Cursor, VS Code, editor, tools"), _MCP),
 )

@@ -1,16 +1,16 @@
-"""The page about other programs: the local server, its use, tokens and access rules. Qt thread."""
+"""The page about other programs: the local server, its tokens and its log. Qt thread."""
 
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import Qt, QUrl, Signal, Slot
+from PySide6.QtCore import QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import persons_mask
-from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import ServerSwitched
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.server.access.access_tokens import Token, TokenScope
@@ -20,29 +20,24 @@ from desktop_rag.features.server.mcp_programs.program_setup import (
     ProgramFile,
     ProgramFiles,
 )
-from desktop_rag.features.server.services import ServerRecords, ServerSwitch, TokenFacts
-from desktop_rag.features.server.ui.address_and_rules import AddressSection, RuleDialog
+from desktop_rag.features.server.services import ServerSwitch, TokenFacts
 from desktop_rag.features.server.ui.requests_and_filters import FiltersSection, RequestsDialog
+from desktop_rag.features.server.ui.server_address import AddressSection
 from desktop_rag.features.server.ui.token_dialogs import (
     NewTokenDialog,
     TickedList,
     limits_in_words,
     times_in_words,
 )
-from desktop_rag.features.server.values.access_values import (
-    AccessRule,
-    TokenWish,
-    Usage,
-    UsageFigures,
-)
+from desktop_rag.features.server.values.access_values import TokenWish
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import failure_in_words, given_name, one_line
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note, show_checked
+from desktop_rag.ui.widgets.form_fields import SettingsSection, note, show_checked
 from desktop_rag.ui.widgets.forms import FormDialog, RowAction, RowList, ask_first, row_of
-from desktop_rag.ui.widgets.layouts import clear, horizontal
+from desktop_rag.ui.widgets.layouts import horizontal
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _MCP_INTRO = tr(
@@ -123,208 +118,11 @@ class MCPSection(SettingsSection):
         self.refresh()
 
 
-_USERS_INTRO = tr(
-    "An application with users of its own, such as a wiki, can decide which documents of a"
-    " collection each of them may read. Its requests carry a signed token of the user (JWT). For"
-    " everybody else the collection does not exist."
-)
-
-
-class UsersSection(SettingsSection):
-    """Lists the rules about users of other applications; sets, changes and removes them."""
-
-    def __init__(self, bridge: Bridge, records: ServerRecords) -> None:
-        super().__init__(tr("Users of other applications"), _USERS_INTRO)
-        self._bridge = bridge
-        self._records = records
-        self._collections: Mapping[str, str] = {}
-        self._rules: Sequence[AccessRule] = ()
-        self._rows = RowList()
-        self._fault = PlainLabel(tone="danger", wrap=True)
-        self._fault.hide()
-        self._new = TextButton(tr("New rule…"), then=self._on_new_clicked)
-        self._new.setEnabled(False)
-        self.add_note(self._rows)
-        self.add_note(self._fault)
-        self.add_row("", self._new)
-
-    @Slot()
-    def refresh(self) -> None:
-        """Read the rules again."""
-        records = self._records
-        self._bridge.run(
-            self,
-            lambda: (records.collections(), records.rules.all()),
-            lambda found: self._show(*found),
-            self._on_failed,
-        )
-
-    def _show(self, collections: Mapping[str, str], rules: Sequence[AccessRule]) -> None:
-        self._collections, self._rules = collections, rules
-        none = tr("Every token reads the collections that it is for.")
-        self._rows.show_rows(map(self._row_of, rules), none)
-        self._fault.hide()
-        self._new.setEnabled(bool(self._without_rule()))
-
-    def _on_failed(self, error: AppError) -> None:
-        self._fault.say(failure_in_words(error))
-
-    def _row_of(self, rule: AccessRule) -> QWidget:
-        name = self._name_of(rule)
-        actions: list[RowAction] = []
-        if rule.collection_id in self._collections:
-            told = tr("Change the rule of {name}", name=name)
-            actions.append((tr("Change…"), told, lambda: self._ask(rule)))
-        told = tr("Remove the rule of {name}", name=name)
-        actions.append((tr("Remove…"), told, lambda: self._ask_to_remove(rule)))
-        words = tr(
-            "Users of {issuer} for {audience}, asked at {address}",
-            issuer=one_line(rule.issuer),
-            audience=one_line(rule.audience),
-            address=one_line(rule.address),
-        )
-        return row_of(name, actions, [note(words)])
-
-    def _name_of(self, rule: AccessRule) -> str:
-        gone = tr("A collection that is gone")
-        return given_name(self._collections.get(rule.collection_id, gone))
-
-    def _without_rule(self) -> dict[str, str]:
-        ruled = {rule.collection_id for rule in self._rules}
-        return {key: name for key, name in self._collections.items() if key not in ruled}
-
-    @Slot()
-    def _on_new_clicked(self) -> None:
-        self._open(RuleDialog(self._without_rule(), None, self))
-
-    def _ask(self, rule: AccessRule) -> None:
-        only = {rule.collection_id: self._name_of(rule)}
-        self._open(RuleDialog(only, rule, self))
-
-    def _open(self, dialog: RuleDialog) -> None:
-        dialog.submitted.connect(lambda rule: self._set(dialog, rule))
-        dialog.open()
-
-    def _set(self, dialog: RuleDialog, rule: AccessRule) -> None:
-        def done(_nothing: None) -> None:
-            dialog.accept()
-            self.refresh()
-
-        keep = self._records.rules.set
-        self._bridge.run(dialog, lambda: keep(rule), done, dialog.show_error)
-
-    def _ask_to_remove(self, rule: AccessRule) -> None:
-        name = self._name_of(rule)
-        text = tr("Let every token for “{name}” read all its documents again?", name=name)
-        ask_first(self, tr("Remove rule"), text, tr("Remove"), lambda: self._remove(rule))
-
-    def _remove(self, rule: AccessRule) -> None:
-        remove = self._records.rules.remove
-        self._bridge.run(
-            self, lambda: remove(rule.collection_id), lambda _: self.refresh(), self._on_failed
-        )
-
-
 _INTRO = tr("Who asked, when, for how long and how it ended is kept for up to 90 days.")
 _TEXT = tr(
     "Off, only their lengths are kept. The text is on this computer, in the app's folder, and shown"
     " on the admin page too."
 )
-_SPANS = {7: tr("7 days"), 30: tr("30 days"), 90: tr("90 days")}
-_MOST_TOKENS = 12
-
-
-class UsageSection(SettingsSection):
-    """Figures of use, and the switch of the log; `log_wanted` asks for the requests."""
-
-    log_wanted = Signal()
-
-    def __init__(self, bridge: Bridge, records: ServerRecords, settings: EditedSettings) -> None:
-        super().__init__(tr("Use"), _INTRO)
-        self._bridge = bridge
-        self._records = records
-        self._settings = settings
-        self._span = DropDown()
-        for days, words in _SPANS.items():
-            self._span.addItem(words, days)
-        self._whole = PlainLabel(wrap=True)
-        self._figures = QWidget()
-        self._lines = QGridLayout(self._figures)
-        self._lines.setContentsMargins(0, 0, 0, 0)
-        self._lines.setHorizontalSpacing(16)
-        self._lines.setVerticalSpacing(4)
-        self._lines.setColumnStretch(0, 1)
-        self._logs_text = QCheckBox(tr("Keep questions and answers in the log"))
-        self._log = TextButton(tr("Show the requests…"), then=self.log_wanted)
-        self.add_row(tr("Time"), self._span)
-        self.add_note(self._whole)
-        self.add_note(self._figures)
-        self.add_row(tr("Log"), self._logs_text)
-        self.add_note(note(_TEXT))
-        self.add_row("", self._log)
-        self._span.currentIndexChanged.connect(self.refresh)
-        self._logs_text.toggled.connect(self._on_toggled)
-        settings.replaced.connect(self._show_settings)
-        self._show_settings(settings.value)
-
-    @Slot()
-    def refresh(self) -> None:
-        """Read the figures again."""
-        days = self._span.currentData()
-        self._bridge.run(self, lambda: self._records.usage(days), self._show_usage)
-
-    def _show_usage(self, figures: UsageFigures) -> None:
-        whole = figures.whole
-        self._whole.setText(_in_words(whole) if whole.requests else tr("Nothing was asked."))
-        clear(self._lines)
-        self._figures.setVisible(bool(figures.tokens))
-        if not figures.tokens:
-            return
-        heads = (tr("Token"), tr("Requests"), tr("Answers"), tr("Refused"), tr("Median"))
-        self._add_line(0, heads, tone="muted")
-        for number, usage in enumerate(figures.tokens[:_MOST_TOKENS], 1):
-            name = one_line(usage.label) or tr("without a valid token")
-            numbers = [
-                number_in_words(each) for each in (usage.requests, usage.answers, usage.refused)
-            ]
-            self._add_line(number, (name, *numbers, _seconds(usage.median_ms)))
-
-    def _add_line(self, line: int, texts: Sequence[str], tone: str = "") -> None:
-        name = ElidedLabel(texts[0])
-        self._lines.addWidget(name, line, 0)
-        for column, text in enumerate(texts[1:], 1):
-            label = PlainLabel(text, tone=tone)
-            self._lines.addWidget(label, line, column, Qt.AlignmentFlag.AlignRight)
-
-    @Slot(object)
-    def _show_settings(self, settings: Settings) -> None:
-        show_checked(self._logs_text, settings.server.logs_text)
-
-    @Slot(bool)
-    def _on_toggled(self, is_on: bool) -> None:
-        value = self._settings.value
-        self._settings.edit(replace(value, server=replace(value.server, logs_text=is_on)))
-
-
-def _in_words(usage: Usage) -> str:
-    return tr(
-        "{requests} requests, {answers} answers, {refused} refused, {errors} errors;"
-        " {asked} characters asked, {answered} answered; median {median}, slowest {slowest}.",
-        requests=number_in_words(usage.requests),
-        answers=number_in_words(usage.answers),
-        refused=number_in_words(usage.refused),
-        errors=number_in_words(usage.errors),
-        asked=number_in_words(usage.asked_chars),
-        answered=number_in_words(usage.answer_chars),
-        median=_seconds(usage.median_ms),
-        slowest=_seconds(usage.slowest_ms),
-    )
-
-
-def _seconds(ms: int) -> str:
-    return f"{decimal_in_words(ms / 1000, 2)} s" if ms else "–"
-
-
 _WIDTH_PX = 480
 _NOTE = tr(
     "With none ticked, it may use everything that is exposed, now and later. Tick a model of an"
@@ -355,8 +153,8 @@ _SERVER = tr(
     " this address as to an OpenAI-compatible endpoint, or by MCP."
 )
 _ADMIN = tr(
-    "In a browser: documents, tokens, prompts, web pages, requests. It asks for a token that allows"
-    " everything."
+    "In a browser: documents, tokens, prompts, web pages, figures of use, users of other"
+    " applications. It asks for a token that allows everything."
 )
 _TOKENS = tr("Each program gets a token of its own, so that you can refuse one without the others.")
 _EXPOSES = tr(
@@ -387,8 +185,8 @@ class ProgramsPage(ScrolledPage):
         self._fault = PlainLabel(tone="danger", wrap=True)
         self._new = TextButton(tr("New token…"), kind="primary", then=self._on_new_clicked)
         self._list = RowList()
-        self._usage = UsageSection(bridge, access.records, settings)
-        self._users = UsersSection(bridge, access.records)
+        self._logs_text = QCheckBox(tr("Keep questions and answers in the log"))
+        self._log = TextButton(tr("Show the requests…"), then=self._show_requests)
         self._filters = FiltersSection(bridge, access.records, settings)
         self._build()
         self._connect()
@@ -407,14 +205,17 @@ class ProgramsPage(ScrolledPage):
         tokens = SettingsSection(tr("Tokens"), _TOKENS)
         tokens.add_note(self._list)
         tokens.add_row("", self._new)
-        sections = (server, self._reached, tokens, self._usage, self._users, self._filters)
-        for section in sections:
+        use = SettingsSection(tr("Use"), _INTRO)
+        use.add_row(tr("Log"), self._logs_text)
+        use.add_note(note(_TEXT))
+        use.add_row("", self._log)
+        for section in (server, self._reached, tokens, use, self._filters):
             self.column.addWidget(section)
 
     def _connect(self) -> None:
         self._is_on.toggled.connect(self._on_toggled)
         self._exposes.toggled.connect(self._on_exposes_toggled)
-        self._usage.log_wanted.connect(self._show_requests)
+        self._logs_text.toggled.connect(self._on_logs_text_toggled)
         self._settings.replaced.connect(self._show_settings)
         self._bridge.hear(ServerSwitched, self._on_switched)
 
@@ -423,11 +224,10 @@ class ProgramsPage(ScrolledPage):
         self.refresh()
 
     def refresh(self) -> None:
-        """Read the tokens, the rules, the figures and the state of the server again."""
+        """Read the tokens and the state of the server again."""
         self._show_state()
         self._bridge.run(self, self._access.records.tokens, self._show_tokens)
-        for section in (self._usage, self._users, self._filters):
-            section.refresh()
+        self._filters.refresh()
 
     # --- the server --------------------------------------------------------------------------
 
@@ -435,17 +235,24 @@ class ProgramsPage(ScrolledPage):
     def _show_settings(self, settings: Settings) -> None:
         show_checked(self._is_on, settings.server.is_on)
         show_checked(self._exposes, settings.server.exposes_models)
+        show_checked(self._logs_text, settings.server.logs_text)
+
+    def _edit(self, **changed: bool) -> None:
+        value = self._settings.value
+        self._settings.edit(replace(value, server=replace(value.server, **changed)))
 
     @Slot(bool)
     def _on_toggled(self, is_on: bool) -> None:
-        value = self._settings.value
-        self._settings.edit(replace(value, server=replace(value.server, is_on=is_on)))
+        self._edit(is_on=is_on)
         self._address.set_full_text(tr("Starting…") if is_on else tr("Off"))
 
     @Slot(bool)
     def _on_exposes_toggled(self, is_on: bool) -> None:
-        value = self._settings.value
-        self._settings.edit(replace(value, server=replace(value.server, exposes_models=is_on)))
+        self._edit(exposes_models=is_on)
+
+    @Slot(bool)
+    def _on_logs_text_toggled(self, is_on: bool) -> None:
+        self._edit(logs_text=is_on)
 
     def _show_state(self) -> None:
         address, fault = self._access.address, self._access.fault

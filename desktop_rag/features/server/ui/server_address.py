@@ -1,33 +1,24 @@
-"""How the local server is reached, and the dialogs of access rules. Qt thread."""
+"""How the local server is reached. Qt thread."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import ServerSettings, Settings
 from desktop_rag.features.server.services import ServerSwitch
-from desktop_rag.features.server.ui.token_dialogs import TickedList
-from desktop_rag.features.server.values.access_values import (
-    ALGORITHMS,
-    USUAL_ALGORITHMS,
-    AccessRule,
-    CertificateFacts,
-)
+from desktop_rag.features.server.values.access_values import CertificateFacts
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.days import day_of, written_day
-from desktop_rag.ui.foundation.wording import failure_in_words, given_name, one_line
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import DropDown, SettingsSection, note, number_field
-from desktop_rag.ui.widgets.forms import FormDialog, choose_file
-from desktop_rag.ui.widgets.layouts import Stretch, fill, horizontal, vertical
+from desktop_rag.ui.widgets.forms import choose_file
 
 _INTRO = tr(
     "A change of all but the names restarts the server: answers that are under way are cut."
@@ -271,90 +262,3 @@ class AddressSection(SettingsSection):
 def _is_alike(one: ServerSettings, other: ServerSettings) -> bool:
     names = ("host", "host_names", "port", "certificate", "certificate_key")
     return all(getattr(one, name) == getattr(other, name) for name in names)
-
-
-_WIDTH_PX = 520
-_LONGEST = 2_000
-_KEY_NOTE = tr("A public key in PEM, or a JWKS. It is read again when the file changes.")
-_ADDRESS_NOTE = tr(
-    "The app asks there which documents a user may read: by https, or by http on this computer."
-)
-
-
-class RuleDialog(FormDialog):
-    """Asks for the AccessRule that says which application decides about readers."""
-
-    def __init__(
-        self, collections: Mapping[str, str], rule: AccessRule | None, parent: QWidget
-    ) -> None:
-        """`collections` has the names, by id, of those to choose from. A `rule` is changed."""
-        self._collection = DropDown()
-        for collection_id, name in collections.items():
-            self._collection.addItem(given_name(name), collection_id)
-        self._key = QLineEdit(rule.key_file if rule else "")
-        self._choose = TextButton(tr("Choose…"))
-        self._choose.setAccessibleName(tr("Choose the file of the key"))
-        self._issuer = QLineEdit(rule.issuer if rule else "")
-        self._audience = QLineEdit(rule.audience if rule else "")
-        self._address = QLineEdit(rule.address if rule else "")
-        self._issuer.setPlaceholderText("https://wiki.example")
-        self._address.setPlaceholderText("https://wiki.example/rights")
-        self._algorithms = TickedList(
-            tr("Algorithms"), {name: name for name in ALGORITHMS},
-            rule.algorithms if rule else USUAL_ALGORITHMS,
-        )  # fmt: skip
-        title = tr("Change the rule") if rule else tr("New rule")
-        super().__init__(title, self._form(), _WIDTH_PX, parent)
-        for field in (self._key, self._issuer, self._audience, self._address):
-            field.setMaxLength(_LONGEST)
-            field.textChanged.connect(self._show_saveable)
-        self._choose.clicked.connect(self._on_choose_clicked)
-        self._show_saveable()
-
-    def _form(self) -> QWidget:
-        inside = QWidget()
-        column = vertical(on=inside, margins=0, spacing=6)
-        named = (
-            (tr("Collection"), self._collection),
-            (tr("Issuer of the users’ tokens (iss)"), self._issuer),
-            (tr("Audience of the users’ tokens (aud)"), self._audience),
-            (tr("Address of the application"), self._address),
-        )
-        for name, field in named:
-            column.addWidget(PlainLabel(name))
-            field.setAccessibleName(name)
-            column.addWidget(field)
-        column.addWidget(note(_ADDRESS_NOTE))
-        name = tr("File of the public key")
-        self._key.setAccessibleName(name)
-        fill(
-            column,
-            PlainLabel(name),
-            horizontal((self._key, 1), self._choose),
-            note(_KEY_NOTE),
-            PlainLabel(tr("Algorithms")),
-            self._algorithms,
-            Stretch(),
-        )
-        return inside
-
-    @Slot()
-    def _show_saveable(self) -> None:
-        fields = (self._key, self._issuer, self._audience, self._address)
-        self._send.setEnabled(all(field.text().strip() for field in fields))
-
-    @Slot()
-    def _on_choose_clicked(self) -> None:
-        title = tr("The public key of the users’ tokens")
-        choose_file(self, title, self._key.setText, start=str(Path.home()))
-
-    def value(self) -> AccessRule:
-        """The rule as entered."""
-        return AccessRule(
-            self._collection.currentData(),
-            self._key.text().strip(),
-            self._algorithms.ticked,
-            self._issuer.text().strip(),
-            self._audience.text().strip(),
-            self._address.text().strip(),
-        )
