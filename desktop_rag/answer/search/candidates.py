@@ -231,12 +231,10 @@ class CandidateSearch:
         """The top 100 or `limit` passages of each ranking; None when no embedder has vectors."""
         limit = max(limit, _DEPTH)
         language = _language_of(question)
-        reading, asked = run_in_parallel(
-            lambda: question.reading, lambda: self._asked(question.text, language, scope)
-        )
+        asked = self._asked(question.meant, language, scope)
         if not asked:
             return None
-        weights = reading.words
+        weights = question.reading.words
         (best, compared), named = run_in_parallel(
             lambda: self._first(weights, asked, limit, scope),
             lambda: scope.of_documents(self.named_by(question.text, scope)),
@@ -417,7 +415,7 @@ def _language_of(question: SearchQuestion) -> str:
     """The language of a question. One that may be English, but of whose words the library lacks
     more than half, is probably in another: "Was" alone may be either.
     """
-    language = question_language(question.text)
+    language = question_language(question.meant)
     if language != UNKNOWN:
         return language
     counts = question.reading.words.counts

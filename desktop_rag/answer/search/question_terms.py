@@ -174,17 +174,20 @@ _MOST_COMPLETED = 8
 
 @dataclass(frozen=True, slots=True)
 class QuestionReading:
-    """The content words of a question; `repaired` pairs a word as written with its correction."""
+    """The content words of a question; `repaired` pairs a word as written with its correction.
+
+    `respelled` is the text with these corrections where no word of it is spelled, else "".
+    """
 
     words: Weights
     repaired: tuple[tuple[str, str], ...] = ()
+    respelled: str = ""
 
 
 class SearchQuestion:
     """A question for both rankings.
 
-    `text` is embedded as written, since models tolerate typos. The words are read on first use,
-    which may be while the text is embedded.
+    The words are read on first use.
     """
 
     def __init__(self, text: str, read: Callable[[], QuestionReading]) -> None:
@@ -196,6 +199,17 @@ class SearchQuestion:
     def reading(self) -> QuestionReading:
         """The content words. Used by one thread at a time."""
         return self._read()
+
+    @property
+    def meant(self) -> str:
+        """What is embedded: models tolerate typos in some words, not in all."""
+        return self.reading.respelled or self.text
+
+
+def _respelled(text: str, repaired: Sequence[tuple[str, str]]) -> str:
+    for written, used in repaired:
+        text = re.sub(rf"\b{re.escape(written)}\b", used, text)
+    return text
 
 
 class QuestionReader:
@@ -224,7 +238,12 @@ class QuestionReader:
             repaired = ()
         else:
             repaired = self._corrected(query, languages, weights, readable)
+        idle = word_groups(" ".join(function_words(words(text))), languages)
+        respelled = ""
         if repaired:
+            pairs = zip(weights.words, weights.counts, strict=True)
+            if not any(count and group not in idle for group, count in pairs):
+                respelled = _respelled(text, repaired)
             corrected = {
                 group: used_group
                 for written, used in repaired
@@ -233,9 +252,8 @@ class QuestionReader:
             }
             whole = [corrected.get(group, group) for group in groups]
             weights = self._lexical.weigh(whole, readable)
-        idle = word_groups(" ".join(function_words(words(text))), languages)
         kept = weights.only([word for word in weights.words if word not in idle])
-        return QuestionReading(kept if kept.words else weights, repaired)
+        return QuestionReading(kept if kept.words else weights, repaired, respelled)
 
     def _completed(
         self, text: str, languages: Sequence[str], weights: Weights, readable: Readable | None

@@ -1,6 +1,6 @@
 import pytest
 
-from desktop_rag.answer.search.question_terms import QuestionReader, errors_between
+from desktop_rag.answer.search.question_terms import QuestionReader, SearchQuestion, errors_between
 from desktop_rag.core.query import parse_query
 from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import put
@@ -89,3 +89,18 @@ def test_of_a_word_that_is_part_of_another_only_the_whole_is_mended(engine: Engi
 def test_errors_are_counted_as_people_make_them(one: str, other: str, errors: int) -> None:
     assert errors_between(one, other) == errors
     assert errors_between(other, one) == errors
+
+
+@pytest.mark.everyday
+def test_the_meaning_of_a_question_of_typos_alone_is_that_of_the_spelled_one(
+    reader: QuestionReader,
+) -> None:
+    def meant(text: str) -> str:
+        return SearchQuestion(text, lambda: reader.read(parse_query(text))).meant
+
+    assert (
+        meant("What is the databse of photosynthsis?") == "What is the database of photosynthesis?"
+    )
+    assert meant("databse") == "database"
+    for text in ("the databse of the report", "the report on liver", "What is a glacier?"):
+        assert meant(text) == text
