@@ -184,10 +184,12 @@ class TableAnswer:
         if not (may_want_a_query(question) or any(source.anchor.cells for source in first)):
             return
         best = [*attached(), *_worth_asking(question, draft.sources or draft.nearest)]
-        best += _worth_asking(question, sheets(), best=0)
-        found = self.among(best)
-        if not found:
+        others = sheets()
+        best += _worth_asking(question, others, best=0)
+        if not self.among(best, 1):
             return
+        # A word of the question may be in the wrong table only.
+        found = self.among([*best, *_ranked(others)[:_BEST]])
         ruled = None if refers_back(question) else self._ruled(question, found, cancel)
         if ruled and not ruled[0].unread:
             draft.sources = numbered_anew([ruled[1], *draft.sources])
