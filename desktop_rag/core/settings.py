@@ -563,10 +563,8 @@ class ServerSettings:
 
     If `port` is taken, one after it is used; 0 means any. Beyond loopback, it answers to
     `host_names`. `certificate` and `certificate_key` are PEM files. Pages of the `origins` may use
-    it with any token. `exposes_models` offers the endpoints' models without documents. `logs_text`
-    puts questions and answers into the request log. `filters` of other packages, as `NAME` or
-    `NAME=MODELS`, check requests. `public_address` is how others reach it behind a proxy.
-    People log in to its own pages by the provider at `login_issuer`, where it is `login_client`.
+    it with any token. `filters` are `NAME` or `NAME=MODELS`. Behind a proxy others reach it by the
+    `public_address`. People log in to its own pages at `login_issuer`, where it is `login_client`.
     """
 
     is_on: bool = setting(default=False, name=marked("Let other programs ask"))
@@ -576,9 +574,25 @@ class ServerSettings:
     certificate: str = setting("", marked("Certificate"))
     certificate_key: str = setting("", marked("Its key"))
     origins: tuple[str, ...] = setting((), marked("Web origins that may use every token"))
-    exposes_models: bool = setting(default=False, name=marked("Expose the models of the endpoints"))
-    logs_text: bool = setting(default=False, name=marked("Keep questions and answers in the log"))
-    filters: tuple[str, ...] = setting((), marked("Filters of your own"))
+    exposes_models: bool = setting(
+        default=False,
+        name=marked("Expose the models of the endpoints"),
+        about=marked("Without documents. Off, only tokens that name a model may ask them."),
+    )
+    logs_text: bool = setting(
+        default=False,
+        name=marked("Keep questions and answers in the log"),
+        about=marked("For up to 90 days, with who asked when. Off, only their lengths are kept."),
+    )
+    filters: tuple[str, ...] = setting(
+        (),
+        marked("Filters of your own"),
+        about=marked(
+            "Of installed Python packages, separated by commas, in the order that requests pass"
+            " them; NAME=collection:* is for collections only. They may do anything: name those"
+            " that you trust. When one can't be loaded, nothing is served."
+        ),
+    )
     public_address: str = setting("", marked("Address behind a proxy"))
     login_issuer: str = setting("", marked("Provider of logins (OpenID Connect)"))
     login_client: str = setting("", marked("Client id of this server at the provider of logins"))

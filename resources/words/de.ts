@@ -4128,6 +4128,18 @@ Die Datei bleibt.</translation>
         <translation>Web-Adressen, deren Seiten jedes Token benutzen dürfen</translation>
     </message>
     <message>
+        <source>Without documents. Off, only tokens that name a model may ask them.</source>
+        <translation>Ohne Dokumente. Ausgeschaltet dürfen das nur Tokens, die ein Modell nennen.</translation>
+    </message>
+    <message>
+        <source>For up to 90 days, with who asked when. Off, only their lengths are kept.</source>
+        <translation>Bis zu 90 Tage lang, mit Zeit und Token. Ausgeschaltet werden nur ihre Längen behalten.</translation>
+    </message>
+    <message>
+        <source>Of installed Python packages, separated by commas, in the order that requests pass them; NAME=collection:* is for collections only. They may do anything: name those that you trust. When one can&apos;t be loaded, nothing is served.</source>
+        <translation>Aus installierten Python-Paketen, durch Kommas getrennt, in der Reihenfolge, in der Anfragen sie durchlaufen; NAME=collection:* gilt nur für Sammlungen. Sie dürfen alles: Nennen Sie nur solche, denen Sie vertrauen. Lässt sich einer nicht laden, wird nichts beantwortet.</translation>
+    </message>
+    <message>
         <source>Address behind a proxy</source>
         <translation>Adresse hinter einem Proxy</translation>
     </message>
@@ -7008,10 +7020,6 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
         <translation>Nur Programme auf diesem Computer erreichen ihn, und nur mit einem Token.</translation>
     </message>
     <message>
-        <source>Every token may then also ask the models of your endpoints, without documents. When off, only the tokens that name a model may.</source>
-        <translation>Jedes Token darf dann auch die Modelle Ihrer Endpunkte fragen, ohne Dokumente. Ausgeschaltet dürfen es nur Token, denen ein Modell zugewiesen ist.</translation>
-    </message>
-    <message>
         <source>Other programs</source>
         <translation>Andere Programme</translation>
     </message>
@@ -7042,10 +7050,6 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
     <message>
         <source>Local server</source>
         <translation>Lokaler Server</translation>
-    </message>
-    <message>
-        <source>Server</source>
-        <translation>Server</translation>
     </message>
     <message>
         <source>Administration</source>
@@ -8216,28 +8220,12 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Webseiten, die es verwenden dürfen, nach Ursprung, einer je Zeile:</translation>
     </message>
     <message>
-        <source>Who asked, when, for how long and how it ended is kept for up to 90 days.</source>
-        <translation>Wer gefragt hat, wann, wie lange und mit welchem Ergebnis, wird bis zu 90 Tage aufbewahrt.</translation>
-    </message>
-    <message>
-        <source>Off, only their lengths are kept. The text is on this computer, in the app&apos;s folder, and shown on the admin page too.</source>
-        <translation>Ausgeschaltet wird nur die Länge aufbewahrt. Der Text liegt auf diesem Computer im Ordner der App und ist auch auf der Verwaltungsseite zu sehen.</translation>
-    </message>
-    <message>
-        <source>Use</source>
-        <translation>Verwenden</translation>
-    </message>
-    <message>
         <source>Keep questions and answers in the log</source>
         <translation>Fragen und Antworten im Protokoll aufbewahren</translation>
     </message>
     <message>
         <source>Show the requests…</source>
         <translation>Anfragen zeigen…</translation>
-    </message>
-    <message>
-        <source>Log</source>
-        <translation>Protokoll</translation>
     </message>
     <message>
         <source>Nothing is changed from here, since nobody could agree to it.</source>
@@ -14106,40 +14094,8 @@ Was kostet der Eintritt?</translation>
         <translation>Offline seit {time}.</translation>
     </message>
     <message>
-        <source>Installed Python packages may have filters that every request passes. They run inside the app and may do anything: tick only those that you trust.</source>
-        <translation>Installierte Python-Pakete können Filter haben, die jede Anfrage durchläuft. Sie laufen in der App und dürfen alles: Kreuzen Sie nur solche an, denen Sie vertrauen.</translation>
-    </message>
-    <message>
-        <source>No installed package has one. The guide to the local server says how one is written.</source>
-        <translation>Kein installiertes Paket hat einen. Die Anleitung zum lokalen Server beschreibt, wie einer geschrieben wird.</translation>
-    </message>
-    <message>
-        <source>Requests pass them from top to bottom. One for some models sees questions to these only; collection:* is every collection. When one can&apos;t be loaded, nothing is served.</source>
-        <translation>Anfragen durchlaufen sie von oben nach unten. Einer für bestimmte Modelle sieht nur Fragen an diese; collection:* steht für jede Sammlung. Lässt sich einer nicht laden, wird nichts beantwortet.</translation>
-    </message>
-    <message>
         <source>Filters of your own</source>
         <translation>Eigene Filter</translation>
-    </message>
-    <message>
-        <source>{name} (not installed)</source>
-        <translation>{name} (nicht installiert)</translation>
-    </message>
-    <message>
-        <source>All models</source>
-        <translation>Alle Modelle</translation>
-    </message>
-    <message>
-        <source>Models that {name} is for</source>
-        <translation>Modelle, für die {name} gilt</translation>
-    </message>
-    <message>
-        <source>Earlier</source>
-        <translation>Früher</translation>
-    </message>
-    <message>
-        <source>Let requests pass {name} earlier</source>
-        <translation>Anfragen früher durch {name} führen</translation>
     </message>
     <message>
         <source>server, API, MCP, REST, OpenAI-compatible, connect an editor, share, host, hosts, LAN</source>

@@ -96,12 +96,6 @@ class ServerRecords:
         """Limit a token to these models and assistants; none of them means all."""
         self.book.change(token_id, lambda token: replace(token, models=tuple(keys)))
 
-    def filters(self) -> Sequence[str]:
-        """The names of the filters of installed packages."""
-        from desktop_rag.features.server.filters.filter_chain import installed_filters
-
-        return installed_filters()
-
     # --- what was asked --------------------------------------------------------------------
 
     def requests(self, wanted: RequestSearch, most: int) -> list[RequestRecord]:

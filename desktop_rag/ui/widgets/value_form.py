@@ -106,6 +106,12 @@ class ValueForm(SettingsSection):
                 self.bind(setting, show, lambda: kind(field.value()), field.valueChanged)
                 self._add_named(setting, field)
                 return (field,)
+            case tuple():
+                field = QLineEdit(placeholderText=text.empty)
+                ended = self.ended(field)
+                self.bind(setting, partial(_show_names, field), partial(_names_in, field), ended)
+                self._add_named(setting, field, is_wide=True)
+                return (field,)
             case _:
                 field = QLineEdit(placeholderText=text.empty)
         self.add_field(setting, field)
@@ -184,3 +190,11 @@ class ValueForm(SettingsSection):
     @Slot()
     def _on_edited(self) -> None:
         self.change_to(self.read())
+
+
+def _show_names(field: QLineEdit, names: Sequence[str]) -> None:
+    field.setText(", ".join(names))
+
+
+def _names_in(field: QLineEdit) -> tuple[str, ...]:
+    return tuple(name for each in field.text().split(",") if (name := each.strip()))

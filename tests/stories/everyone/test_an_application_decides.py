@@ -85,29 +85,27 @@ def test_a_filter_of_an_installed_package_is_used(person: Person, package: None)
     del package
     address, secret = served(person)
     assert models(address, secret)[0] == 200
-    person.clicks("closed")
+    person.types("Filters of your own", "closed\t")
     server = person.app.services.wing(ServerSwitch)
     person.waits_until(lambda: models(address, secret)[0] == 403)
     assert "Closed at night." in models(address, secret)[1]
 
     # One for some models does not see other requests.
-    limit = "Models that closed is for"
-    person.waits_until(lambda: any(field.isEnabled() for field in person.fields(limit)))
-    person.types(limit, "collection:*\t")
+    person.clears("Filters of your own")
+    person.types("Filters of your own", "closed=collection:*\t")
     person.waits_until(lambda: models(address, secret)[0] == 200)
     assert person.app.window.settings.value.server.filters == ("closed=collection:*",)
-    person.clicks("closed")
+    person.clears("Filters of your own")
+    person.types("Filters of your own", "\t")
     person.waits_until(lambda: person.app.window.settings.value.server.filters == ())
     assert server.address == address, "it was not restarted"
 
 
 def test_a_filter_that_is_gone_is_named_and_can_be_left_out(person: Person) -> None:
     _, secret = served(person)
-    window = person.app.window.settings
-    value = window.value
-    window.change(replace(value, server=replace(value.server, filters=("gone",))))
-    person.sees("gone (not installed)")
+    person.types("Filters of your own", "gone\t")
     person.sees("There is no filter “gone”.")
-    person.clicks("gone (not installed)")
+    person.clears("Filters of your own")
+    person.types("Filters of your own", "\t")
     person.waits_until(lambda: bool(person.app.services.wing(ServerSwitch).address))
     assert models(person.app.services.wing(ServerSwitch).address, secret)[0] == 200

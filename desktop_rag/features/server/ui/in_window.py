@@ -14,9 +14,7 @@ _WORDS = tr("server, API, MCP, REST, OpenAI-compatible, connect an editor, share
 _SERVER = tr("Local server")
 _REACHED = tr("How the server is reached")
 _TOKENS = tr("Tokens")
-_USE = tr("Use")
 _MCP = tr("Programs that speak MCP")
-_FILTERS = tr("Filters of your own")
 _SETTINGS = (
     Setting(
         tr("Let other programs ask"), tr("turn on the server, API, switch, start, stop"), _SERVER
@@ -34,10 +32,12 @@ _SETTINGS = (
     Setting(tr("Use these"), tr("apply, certificate, restart the server"), _REACHED),
     Setting(tr("New token…"), tr("API key, password, access, allow a program"), _TOKENS),
     Setting(
-        tr("Keep questions and answers in the log"), tr("record, logging, history, privacy"), _USE
+        tr("Keep questions and answers in the log"),
+        tr("record, logging, history, privacy"),
+        _SERVER,
     ),
-    Setting(tr("Show the requests…"), tr("log, who asked, history"), _USE),
-    Setting(_FILTERS, tr("functions, plugins, pipelines, code"), _FILTERS),
+    Setting(tr("Show the requests…"), tr("log, who asked, history"), _SERVER),
+    Setting(tr("Filters of your own"), tr("functions, plugins, pipelines, code"), _SERVER),
     Setting(_MCP, tr("Claude Desktop, Cursor, VS Code, editor, tools"), _MCP),
 )
 

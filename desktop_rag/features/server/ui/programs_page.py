@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from PySide6.QtCore import QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import ServerSwitched
-from desktop_rag.core.settings import Settings
+from desktop_rag.core.settings import ServerSettings, Settings
 from desktop_rag.features.server.access.access_tokens import Token, TokenScope
 from desktop_rag.features.server.mcp_programs.program_setup import (
     CheckedProgram,
@@ -21,7 +21,7 @@ from desktop_rag.features.server.mcp_programs.program_setup import (
     ProgramFiles,
 )
 from desktop_rag.features.server.services import ServerSwitch, TokenFacts
-from desktop_rag.features.server.ui.requests_and_filters import FiltersSection, RequestsDialog
+from desktop_rag.features.server.ui.requests_dialog import RequestsDialog
 from desktop_rag.features.server.ui.server_address import AddressSection
 from desktop_rag.features.server.ui.token_dialogs import (
     NewTokenDialog,
@@ -35,10 +35,11 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, note, show_checked
+from desktop_rag.ui.widgets.form_fields import SettingsSection, note
 from desktop_rag.ui.widgets.forms import FormDialog, RowAction, RowList, ask_first, row_of
 from desktop_rag.ui.widgets.layouts import horizontal
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
+from desktop_rag.ui.widgets.value_form import ValueForm
 
 _MCP_INTRO = tr(
     "These programs start a command of this app and search, read and ask by MCP, without a token"
@@ -118,11 +119,6 @@ class MCPSection(SettingsSection):
         self.refresh()
 
 
-_INTRO = tr("Who asked, when, for how long and how it ended is kept for up to 90 days.")
-_TEXT = tr(
-    "Off, only their lengths are kept. The text is on this computer, in the app's folder, and shown"
-    " on the admin page too."
-)
 _WIDTH_PX = 480
 _NOTE = tr(
     "With none ticked, it may use everything that is exposed, now and later. Tick a model of an"
@@ -157,10 +153,6 @@ _ADMIN = tr(
     " applications. It asks for a token that allows everything."
 )
 _TOKENS = tr("Each program gets a token of its own, so that you can refuse one without the others.")
-_EXPOSES = tr(
-    "Every token may then also ask the models of your endpoints, without documents. When off,"
-    " only the tokens that name a model may."
-)
 
 
 class ProgramsPage(ScrolledPage):
@@ -175,47 +167,40 @@ class ProgramsPage(ScrolledPage):
         self._settings = settings
         self._theme = theme
         self._tokens: Sequence[TokenFacts] = ()
-        self._is_on = QCheckBox(tr("Let other programs ask"))
+        self._form = ValueForm(tr("Local server"), settings.value.server, _SERVER)
         self._address = ElidedLabel()
         self._copy = TextButton(tr("Copy"), then=self._on_copy_clicked)
         self._copy.setAccessibleDescription(tr("Copy the address"))
         self._admin = TextButton(tr("Open the admin page"), then=self._on_admin_clicked)
-        self._exposes = QCheckBox(tr("Expose the models of the endpoints"))
         self._reached = AddressSection(bridge, access, settings)
         self._fault = PlainLabel(tone="danger", wrap=True)
         self._new = TextButton(tr("New token…"), kind="primary", then=self._on_new_clicked)
         self._list = RowList()
-        self._logs_text = QCheckBox(tr("Keep questions and answers in the log"))
         self._log = TextButton(tr("Show the requests…"), then=self._show_requests)
-        self._filters = FiltersSection(bridge, access.records, settings)
         self._build()
         self._connect()
         self._show_settings(settings.value)
         self._show_state()
 
     def _build(self) -> None:
-        server = SettingsSection(tr("Local server"), _SERVER)
-        server.add_row(tr("Server"), self._is_on)
-        server.add_row(tr("Address"), self._address, self._copy, is_wide=True)
-        server.add_note(self._fault)
-        server.add_row(tr("Models"), self._exposes)
-        server.add_note(note(_EXPOSES))
-        server.add_row(tr("Administration"), self._admin)
-        server.add_note(note(_ADMIN))
+        form = self._form
+        form.add("is_on")
+        form.add_row(tr("Address"), self._address, self._copy, is_wide=True)
+        form.add_note(self._fault)
+        form.add("exposes_models")
+        form.add_row(tr("Administration"), self._admin)
+        form.add_note(note(_ADMIN))
+        form.add("logs_text")
+        form.add_row("", self._log)
+        form.add("filters")
         tokens = SettingsSection(tr("Tokens"), _TOKENS)
         tokens.add_note(self._list)
         tokens.add_row("", self._new)
-        use = SettingsSection(tr("Use"), _INTRO)
-        use.add_row(tr("Log"), self._logs_text)
-        use.add_note(note(_TEXT))
-        use.add_row("", self._log)
-        for section in (server, self._reached, tokens, use, self._filters):
+        for section in (form, self._reached, tokens):
             self.column.addWidget(section)
 
     def _connect(self) -> None:
-        self._is_on.toggled.connect(self._on_toggled)
-        self._exposes.toggled.connect(self._on_exposes_toggled)
-        self._logs_text.toggled.connect(self._on_logs_text_toggled)
+        self._form.changed.connect(self._on_changed)
         self._settings.replaced.connect(self._show_settings)
         self._bridge.hear(ServerSwitched, self._on_switched)
 
@@ -227,32 +212,19 @@ class ProgramsPage(ScrolledPage):
         """Read the tokens and the state of the server again."""
         self._show_state()
         self._bridge.run(self, self._access.records.tokens, self._show_tokens)
-        self._filters.refresh()
 
     # --- the server --------------------------------------------------------------------------
 
     @Slot(object)
     def _show_settings(self, settings: Settings) -> None:
-        show_checked(self._is_on, settings.server.is_on)
-        show_checked(self._exposes, settings.server.exposes_models)
-        show_checked(self._logs_text, settings.server.logs_text)
+        self._form.show_value(settings.server)
 
-    def _edit(self, **changed: bool) -> None:
+    @Slot(object)
+    def _on_changed(self, server: ServerSettings) -> None:
         value = self._settings.value
-        self._settings.edit(replace(value, server=replace(value.server, **changed)))
-
-    @Slot(bool)
-    def _on_toggled(self, is_on: bool) -> None:
-        self._edit(is_on=is_on)
-        self._address.set_full_text(tr("Starting…") if is_on else tr("Off"))
-
-    @Slot(bool)
-    def _on_exposes_toggled(self, is_on: bool) -> None:
-        self._edit(exposes_models=is_on)
-
-    @Slot(bool)
-    def _on_logs_text_toggled(self, is_on: bool) -> None:
-        self._edit(logs_text=is_on)
+        self._settings.edit(replace(value, server=server))
+        if server.is_on != value.server.is_on:
+            self._address.set_full_text(tr("Starting…") if server.is_on else tr("Off"))
 
     def _show_state(self) -> None:
         address, fault = self._access.address, self._access.fault
