@@ -2,14 +2,16 @@
 
 import threading
 from dataclasses import replace
+from typing import Any
 
 from desktop_rag.core.domain import Document, Source, WebLinks
 from desktop_rag.core.library_events import ChangeSummary
 from desktop_rag.core.paths import Home
-from desktop_rag.features.remote_sources.http_place import PlaceLimits, basic
+from desktop_rag.features.remote_sources.http_place import PlaceLimits
 from desktop_rag.features.remote_sources.journal import Journal
+from desktop_rag.features.remote_sources.remote import Remote, RemoteKind
 from desktop_rag.features.remote_sources.remote_sources import RemoteSources
-from desktop_rag.features.remote_sources.webdav import WEBDAV, WebDav
+from desktop_rag.features.remote_sources.webdav import WEBDAV
 from desktop_rag.models.system_keyring import KeptSecrets
 from tests.keyrings import MemoryKeyring
 from tests.waiting import until
@@ -21,17 +23,19 @@ QUICK = PlaceLimits(seconds=2.0, waits_s=(0.01, 0.02), most_wait_s=1.0)
 class RemoteRoom(Room):
     """The remotes over one home; can be closed and built again."""
 
-    def __init__(self, home: Home, limits: PlaceLimits = QUICK) -> None:
+    def __init__(self, home: Home, limits: PlaceLimits = QUICK, kind: RemoteKind = WEBDAV) -> None:
         super().__init__(home, loopback_access())
-        self.opened: list[WebDav] = []
+        self.opened: list[Any] = []
+        self.kind = kind
 
-        def open_dav(links: WebLinks, password: str, cancel: threading.Event) -> WebDav:
-            self.opened.append(WebDav(links.urls[0], basic(links.user, password), cancel, limits))
+        def open_quickly(links: WebLinks, password: str, cancel: threading.Event) -> Remote:
+            opening: Any = self.kind.open
+            self.opened.append(opening(links, password, cancel, limits))
             return self.opened[-1]
 
-        kind = replace(WEBDAV, open=open_dav)
         self.secrets = KeptSecrets("test", MemoryKeyring)
-        self.remotes = RemoteSources(self.kit, kind, self.secrets, lambda: self.now)
+        quick = replace(kind, open=open_quickly)
+        self.remotes = RemoteSources(self.kit, quick, self.secrets, lambda: self.now)
         self.journal = Journal(self.database)
 
     def start(self) -> None:
@@ -43,7 +47,9 @@ class RemoteRoom(Room):
         super().close()
 
     def add_remote(self, url: str, password: str = "secret", limit: int = 10_000) -> Source:
-        links = self.remotes.checked(WebLinks((url,), limit, 24.0, remote="webdav", user="ann"))
+        links = self.remotes.checked(
+            WebLinks((url,), limit, 24.0, remote=self.kind.name, user="ann")
+        )
         self.remotes.keep_password(links, password)
         source = self.sources.add_links(links, self.pages, "c")
         self.remotes.request(source)

@@ -1750,8 +1750,52 @@ Die vollständige Adresse lautet:
         <translation>Cloud-Ordner (WebDAV)</translation>
     </message>
     <message>
+        <source>Access token</source>
+        <translation>Zugriffstoken</translation>
+    </message>
+    <message>
+        <source>For the cloud, the user is your e-mail address, and the token is made in your account, under Security. For a server of your own, leave the user empty.</source>
+        <translation>In der Cloud ist der Benutzer Ihre E-Mail-Adresse, und das Token entsteht in Ihrem Konto unter „Sicherheit“. Für einen eigenen Server bleibt der Benutzer leer.</translation>
+    </message>
+    <message>
+        <source>GitHub issues</source>
+        <translation>GitHub-Issues</translation>
+    </message>
+    <message>
+        <source>Repositories</source>
+        <translation>Repositorys</translation>
+    </message>
+    <message>
+        <source>The address of a repository, or of its owner for all. Private ones need a token.</source>
+        <translation>Die Adresse eines Repositorys, oder für alle die des Besitzers. Private brauchen ein Token.</translation>
+    </message>
+    <message>
+        <source>GitLab issues</source>
+        <translation>GitLab-Issues</translation>
+    </message>
+    <message>
+        <source>Projects</source>
+        <translation>Projekte</translation>
+    </message>
+    <message>
+        <source>The address of a project or a group. Private ones need a token (read_api).</source>
+        <translation>Die Adresse eines Projekts oder einer Gruppe. Private brauchen ein Token (read_api).</translation>
+    </message>
+    <message>
+        <source>Jira issues</source>
+        <translation>Jira-Vorgänge</translation>
+    </message>
+    <message>
         <source>User</source>
         <translation>Benutzer</translation>
+    </message>
+    <message>
+        <source>Confluence pages</source>
+        <translation>Confluence-Seiten</translation>
+    </message>
+    <message>
+        <source>Spaces</source>
+        <translation>Bereiche</translation>
     </message>
     <message>
         <source>App password</source>
@@ -8384,6 +8428,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Wählen Sie unter Einstellungen → Modelle → Transkription einen Server.</translation>
     </message>
     <message>
+        <source>Enter user and password again in the options of the source.</source>
+        <translation>Geben Sie Benutzer und Passwort in den Optionen der Quelle erneut ein.</translation>
+    </message>
+    <message>
         <source>It has {size_bytes} MB, and a request may have {max_upload_mb} MB. Convert it to a smaller format such as MP3 or Opus, or to WAV, which is sent in pieces. Or raise the limit under Settings → Models → Transcription.</source>
         <translation>Sie hat {size_bytes} MB, und eine Anfrage darf {max_upload_mb} MB haben. Wandeln Sie sie in ein kleineres Format wie MP3 oder Opus um, oder in WAV, das in Teilen gesendet wird. Oder erhöhen Sie die Grenze unter Einstellungen → Modelle → Transkription.</translation>
     </message>
@@ -9914,6 +9962,10 @@ Was kostet der Eintritt?</translation>
         <translation>Prüfen Sie, ob die Adresse die eines WebDAV-Ordners ist.</translation>
     </message>
     <message>
+        <source>Check that the address is that of such a server.</source>
+        <translation>Prüfen Sie, ob die Adresse die eines solchen Servers ist.</translation>
+    </message>
+    <message>
         <source>Check the address and the port {host} in Settings.</source>
         <translation>Prüfen Sie die Adresse und den Port {host} in den Einstellungen.</translation>
     </message>
@@ -10148,10 +10200,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Enter the one that speaks OpenAI&apos;s: https://generativelanguage.googleapis.com/v1beta/openai</source>
         <translation>Geben Sie die ein, die jene von OpenAI spricht: https://generativelanguage.googleapis.com/v1beta/openai</translation>
-    </message>
-    <message>
-        <source>Enter user and password again in the options of the source. Nextcloud makes app passwords in its settings, under Security.</source>
-        <translation>Geben Sie Benutzer und Passwort in den Optionen der Quelle neu ein. Nextcloud erzeugt App-Passwörter in seinen Einstellungen unter Sicherheit.</translation>
     </message>
     <message>
         <source>Enter your key for {host} in Settings.</source>
@@ -10434,6 +10482,10 @@ Was kostet der Eintritt?</translation>
         <translation>Sie sieht aus wie https://cloud.example.org/remote.php/dav/files/ann/Dokumente/.</translation>
     </message>
     <message>
+        <source>It is like {example}.</source>
+        <translation>Sie sieht aus wie {example}.</translation>
+    </message>
+    <message>
         <source>It is no JSON.</source>
         <translation>Sie ist kein JSON.</translation>
     </message>
@@ -10472,6 +10524,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>It is no whole ZIP file.</source>
         <translation>Sie ist keine vollständige ZIP-Datei.</translation>
+    </message>
+    <message>
+        <source>It is not on the server (404).</source>
+        <translation>Es ist nicht auf dem Server (404).</translation>
     </message>
     <message>
         <source>It is not on the server ({status}).</source>
@@ -11142,6 +11198,10 @@ Was kostet der Eintritt?</translation>
         <translation>Entfernte Teile des Index ohne Dokument: {removed:,}.</translation>
     </message>
     <message>
+        <source>Perhaps it is private, and the token does not let you read it.</source>
+        <translation>Vielleicht ist es privat, und das Token erlaubt nicht, es zu lesen.</translation>
+    </message>
+    <message>
         <source>Permission denied</source>
         <translation>Zugriff verweigert</translation>
     </message>
@@ -11474,6 +11534,10 @@ Was kostet der Eintritt?</translation>
         <translation>Die Adresse ist eine Zahl, wie sie kein Browser anzeigt.</translation>
     </message>
     <message>
+        <source>The address lacks the name of a project.</source>
+        <translation>Der Adresse fehlt der Name eines Projekts.</translation>
+    </message>
+    <message>
         <source>The address or the name of the library on the server is missing.</source>
         <translation>Die Adresse oder der Name der Bibliothek auf dem Server fehlt.</translation>
     </message>
@@ -11504,6 +11568,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The answer may not be complete.</source>
         <translation>Die Antwort ist vielleicht nicht vollständig.</translation>
+    </message>
+    <message>
+        <source>The answer of the server can&apos;t be read.</source>
+        <translation>Die Antwort des Servers ist nicht lesbar.</translation>
     </message>
     <message>
         <source>The answer reached the length limit of the endpoint. Ask the model to continue.</source>
@@ -12734,6 +12802,10 @@ Was kostet der Eintritt?</translation>
         <translation>Einen solchen Ordner gibt es nicht</translation>
     </message>
     <message>
+        <source>There is no such project at this address.</source>
+        <translation>Unter dieser Adresse gibt es kein solches Projekt.</translation>
+    </message>
+    <message>
         <source>There is no token “{name}”.</source>
         <translation>Ein Token „{name}“ gibt es nicht.</translation>
     </message>
@@ -13116,6 +13188,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Write one a line: wiki.example, wiki.example:8080, wiki.example 10.1.0.0/16, or 10.1.0.0/16.</source>
         <translation>Schreiben Sie einen je Zeile: wiki.example, wiki.example:8080, wiki.example 10.1.0.0/16 oder 10.1.0.0/16.</translation>
+    </message>
+    <message>
+        <source>Write one address.</source>
+        <translation>Schreiben Sie eine Adresse.</translation>
     </message>
     <message>
         <source>Write one first.</source>

@@ -7,13 +7,14 @@ other.
 """
 
 import base64
+import re
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
-from desktop_rag.core.errors import Cancelled
+from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.waits import pause_s, wait_s_in
 from desktop_rag.features.remote_sources.remote import RemoteRefused, Trouble
 from desktop_rag.features.web_pages.crawler import USER_AGENT
@@ -30,7 +31,7 @@ from desktop_rag.features.web_pages.page_address import (
 if TYPE_CHECKING:
     from desktop_rag.features.web_pages.transport import WebResponse
 
-_OK, _MULTISTATUS = 200, 207
+_FINE = frozenset({200, 207, 304})
 _REDIRECTS = frozenset({301, 302, 307, 308})
 _MOST_REDIRECTS = 5
 _UNAUTHORIZED, _FORBIDDEN = 401, 403
@@ -100,12 +101,15 @@ class HttpPlace:
 
     def read(
         self, method: str, url: str, headers: Mapping[str, str], content: bytes, most_bytes: int
-    ) -> bytes:
-        """The whole body of a response, for a listing. RemoteRefused, also for a cut-off body."""
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Status, headers and whole body of a response, for a listing.
+
+        RemoteRefused, also for a cut-off body. The status is 304 where the headers ask for that.
+        """
         with self._answer(method, url, headers, content, self._limits.seconds) as answer:
             body = answer.read(most_bytes)
             self.received_bytes += len(body)
-            return body
+            return answer.status, answer.headers, body
 
     def save(
         self, url: str, target: BinaryIO, declared: int, most_bytes: int
@@ -175,7 +179,7 @@ class HttpPlace:
 
     def _wait_of(self, answer: "WebResponse", planned_s: float | None) -> float | None:
         """The wait before the next try; None when this was the last, or the answer is to be had."""
-        if answer.status in _BUSY:
+        if _is_busy(answer.status, answer.headers):
             asked_s = wait_s_in("", headers=answer.headers)
             return pause_s(planned_s, asked_s, self._limits.most_wait_s)
         return planned_s if answer.status >= _SERVER_ERROR else None
@@ -197,6 +201,21 @@ class HttpPlace:
         return target
 
 
+_LOCAL_ENDINGS = (".local", ".lan", ".home.arpa", ".internal", ".home", ".fritz.box")
+_NUMBER = re.compile(r"[\d.]+|[0-9a-f:]+")
+
+
+def refuse_unencrypted(url: str) -> None:
+    """AppError when a password would be read on its way; what a host leads to is checked later."""
+    host = host_of(url)
+    is_local = "." not in host or host.endswith(_LOCAL_ENDINGS) or _NUMBER.fullmatch(host)
+    if url.startswith("http:") and not is_local:
+        raise AppError(
+            "The password would go over the internet unencrypted.",
+            "Write the address with https://.",
+        )
+
+
 def basic(user: str, password: str) -> dict[str, str]:
     """The header of a login with a password; none without a user."""
     if not user:
@@ -205,23 +224,28 @@ def basic(user: str, password: str) -> dict[str, str]:
     return {"Authorization": f"Basic {login}"}
 
 
+def _is_busy(status: int, headers: Mapping[str, str]) -> bool:
+    """True for one that says to come later; GitHub does so with 403."""
+    asks = status == _FORBIDDEN and wait_s_in("", headers=headers) is not None
+    return status in _BUSY or asks
+
+
 def _refuse_bad(status: int, host: str, headers: Mapping[str, str]) -> None:
     """Raise Refused unless the status says yes."""
-    if status in (_OK, _MULTISTATUS):
+    if status in _FINE:
         return
     if status == _UNAUTHORIZED:
         raise Refused(
             status, Trouble.REFUSED, "The server refused the password.",
-            "Enter user and password again in the options of the source. Nextcloud makes app"
-            " passwords in its settings, under Security.",
+            "Enter user and password again in the options of the source.",
         )  # fmt: skip
-    if status == _FORBIDDEN:
+    if status == _FORBIDDEN and not _is_busy(status, headers):
         raise Refused(
             status, Trouble.FAILED, f"The server does not let this user read it ({status})."
         )
     if status in _MISSING:
         raise Refused(status, Trouble.FAILED, f"It is not on the server ({status}).")
-    if status in _BUSY:
+    if _is_busy(status, headers):
         raise Refused(
             status, Trouble.OFFLINE, f"{host} asks to come back later ({status}).",
             wait_s=wait_s_in("", headers=headers),

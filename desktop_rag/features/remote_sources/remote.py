@@ -147,7 +147,12 @@ class RemoteKind:
     example: str = ""
     address: str = ""
     user: str = ""
+    needs_user: bool = True
     secret: str = ""
     folders: str = ""
     takes_since: bool = False
     note: str = ""
+
+    def takes_secret(self, user: str) -> bool:
+        """True where a secret is asked for: not of one who logs in nowhere."""
+        return bool(self.secret) and bool(user or not self.user or not self.needs_user)

@@ -14,6 +14,7 @@ from desktop_rag.core.library_events import FolderPreview, Notice
 from desktop_rag.features.remote_sources.journal import Journal
 from desktop_rag.features.remote_sources.remote import Remote, RemoteKind
 from desktop_rag.features.remote_sources.remote_round import RemoteRun, readable, reason_of
+from desktop_rag.features.remote_sources.trackers import TRACKERS
 from desktop_rag.features.remote_sources.webdav import WEBDAV
 from desktop_rag.features.web_pages.page_address import origin_of
 from desktop_rag.ingest.scanning.disk_walk import FileCount, FoundFile
@@ -33,7 +34,7 @@ _ROOT = Path("/remote")
 
 def remote_kinds() -> Mapping[str, RemoteKind]:
     """The kinds of remotes by name, those of installed packages after the app's own."""
-    kinds = {WEBDAV.name: WEBDAV}
+    kinds = {kind.name: kind for kind in (WEBDAV, *TRACKERS)}
     for entry in entry_points(group=REMOTES):
         kind: RemoteKind = entry.load()
         kinds.setdefault(kind.name, kind)
@@ -142,8 +143,8 @@ class RemoteSources(FetchRounds):
         return self._journal.pages(document_ids)
 
     def _open_remote(self, links: WebLinks, password: str, cancel: threading.Event) -> Remote:
-        has_secret = self._remote.secret and (links.user or not self._remote.user)
-        password = password or (self._secrets.get(_account(links)) if has_secret else "")
+        if not password and self._remote.takes_secret(links.user):
+            password = self._secrets.get(_account(links))
         return self._remote.open(links, password, cancel)
 
 

@@ -20,7 +20,13 @@ from urllib.parse import quote, unquote_to_bytes
 from desktop_rag.core.domain import WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.setting_text import marked
-from desktop_rag.features.remote_sources.http_place import HttpPlace, PlaceLimits, Refused, basic
+from desktop_rag.features.remote_sources.http_place import (
+    HttpPlace,
+    PlaceLimits,
+    Refused,
+    basic,
+    refuse_unencrypted,
+)
 from desktop_rag.features.remote_sources.remote import (
     Item,
     Part,
@@ -30,7 +36,7 @@ from desktop_rag.features.remote_sources.remote import (
     Told,
     Trouble,
 )
-from desktop_rag.features.web_pages.page_address import host_of, origin_of, parse_links, target_of
+from desktop_rag.features.web_pages.page_address import origin_of, parse_links, target_of
 from desktop_rag.features.web_pages.sitemap_walk import ListError, parse_xml
 
 _OK = 200
@@ -296,7 +302,7 @@ class WebDav(Remote):
 
     def _listed(self, method: str, url: str, body: str, depth: str) -> Multistatus:
         headers = {**_XML, "Depth": depth}
-        answer = self._place.read(method, url, headers, body.encode(), _MOST_BYTES)
+        _, _, answer = self._place.read(method, url, headers, body.encode(), _MOST_BYTES)
         try:
             return parse_multistatus(answer)
         except ListError as exc:
@@ -447,25 +453,16 @@ def checked(links: WebLinks) -> WebLinks:
     folder = quote(alone, safe=f"/{_SAFE.replace('%', '')}")
     url = "".join(f"{part}/" for part in (urls[0].rstrip("/"), folder) if part)
     user = unicodedata.normalize("NFC", links.user.strip())
-    if user and url.startswith("http:") and not _is_local(host_of(url)):
-        raise AppError(
-            "The password would go over the internet unencrypted.",
-            "Write the address with https://.",
-        )
+    if user:
+        refuse_unencrypted(url)
     return replace(links, urls=(url,), user=user, chosen=() if alone else links.chosen)
 
 
-_LOCAL_ENDINGS = (".local", ".lan", ".home.arpa", ".internal", ".home", ".fritz.box")
-_NUMBER = re.compile(r"[\d.]+|[0-9a-f:]+")
-
-
-def _is_local(host: str) -> bool:
-    """True for a name or number of a local network; what it leads to is checked later."""
-    return "." not in host or host.endswith(_LOCAL_ENDINGS) or bool(_NUMBER.fullmatch(host))
-
-
-def _open(links: WebLinks, password: str, cancel: threading.Event) -> WebDav:
-    return WebDav(links.urls[0], basic(links.user, password), cancel, chosen=links.chosen)
+def _open(
+    links: WebLinks, password: str, cancel: threading.Event, limits: PlaceLimits | None = None
+) -> WebDav:
+    login = basic(links.user, password)
+    return WebDav(links.urls[0], login, cancel, limits, chosen=links.chosen)
 
 
 WEBDAV = RemoteKind(

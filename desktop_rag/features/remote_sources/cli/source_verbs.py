@@ -63,9 +63,8 @@ def _add(arguments: argparse.Namespace) -> dict[str, Any]:
         (arguments.address or kind.address,), MOST_FILES, max(0.0, arguments.refresh),
         remote=kind.name, user=arguments.user, chosen=tuple(arguments.only), since=arguments.since,
     )  # fmt: skip
-    is_asked = kind.secret and (arguments.user or not kind.user)
     asked = f"{kind.secret} of {arguments.user or kind.words}: "
-    password = here().typed(asked, is_secret=True) if is_asked else ""
+    password = here().typed(asked, is_secret=True) if kind.takes_secret(arguments.user) else ""
     with open_services() as services, waiting_for(services.library) as waiting:
         sources = services.library.sources
         preview = sources.preview_links(links, password, here().interrupted)

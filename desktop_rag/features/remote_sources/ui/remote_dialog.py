@@ -216,7 +216,8 @@ class RemoteDialog(QDialog):
     @Slot()
     def _on_secret_typed(self) -> None:
         """Look once all is entered, which saves a press."""
-        is_whole = self._password.text() and (self._user.text().strip() or not self._kind.user)
+        user = self._user.text().strip()
+        is_whole = self._password.text() and self._kind.takes_secret(user)
         if is_whole and self._look.isEnabled() and not self._confirm.isEnabled():
             self._on_look_clicked()
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from desktop_rag.core.crawling import MOST_LINK_CHARS, MOST_LINKS, PageLinks
+from desktop_rag.core.domain import MOST_TAGS, typed_tags
 from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 from desktop_rag.ingest.read.foundation.addresses import LinkWriter
 from desktop_rag.ingest.read.foundation.blocks import CELL_BORDER
@@ -57,6 +58,8 @@ _WITHOUT_TEXT = {"meta", "base", "link", "img", "input"}
 _MAX_INNER = 3
 # The names by which a page says when it was published.
 _DATES = {"article:published_time", "dcterms.date", "dc.date", "date", "datepublished"}
+# Tags, as Dublin Core has them. What pages call keywords is written for search engines.
+_SUBJECTS = "dcterms.subject"
 _SPACE = re.compile(r"[ \t\n\r\f\v\xa0]+")
 # The texts by which a heading links to itself.
 _SELF_LINKS = {"¶", "§", "#", "🔗"}
@@ -229,7 +232,7 @@ class _Page:
     def _take_attributes(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Take the words of an element that are attributes of it."""
         if tag == "meta":
-            self._take_date(attributes)
+            self._take_property(attributes)
         elif tag in {"base", "link"}:
             if tag == "base" or attributes.get("rel", "").lower() == "canonical":
                 self._links.base = self._links.base or attributes.get("href", "")
@@ -240,10 +243,12 @@ class _Page:
         elif kind in _SHOWN_FIELDS:
             self.data(f" {attributes.get('value', '')} ")
 
-    def _take_date(self, attributes: Mapping[str, str]) -> None:
+    def _take_property(self, attributes: Mapping[str, str]) -> None:
         name = attributes.get("property") or attributes.get("name") or ""
         if name.lower() in _DATES and not self._draft.dated:
             self._draft.dated = day_of(attributes.get("content", ""))
+        elif name.lower() == _SUBJECTS:
+            self._draft.tags = typed_tags(attributes.get("content", ""))[:MOST_TAGS]
 
     def end(self, tag: str) -> None:
         if self._hidden_depth:
