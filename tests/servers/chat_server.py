@@ -156,7 +156,7 @@ class _Handler(LoopbackHandler):
         self.script.has_asked.set()
         if self._is_key_wrong():
             return
-        if said := self.script.dialect.refusal(self.script.chats[-1]):
+        if said := self.script.dialect.refusal(self._asked):
             self._send_json(400, {"error": {"message": said}})
             return
         if self.script.misbehaves_times is not None:
@@ -168,15 +168,17 @@ class _Handler(LoopbackHandler):
 
     def _answer(self) -> None:
         if self.path.endswith("/rerank"):
-            self._send_json(200, self.script.rerank(self.script.requests[-1].body["documents"]))
+            self._send_json(200, self.script.rerank(self._asked["documents"]))
         elif self.path.endswith("/embeddings"):
-            self._send_json(200, self.script.embed(self.script.chats[-1]["input"]))
-        elif self.script.chats[-1].get("stream") is False:
+            self._send_json(200, self.script.embed(self._asked["input"]))
+        elif self._asked.get("stream") is False:
             self._send_json(200, self._completion())
         else:
             self._stream(self._pieces())
 
     def _record(self, body: dict[str, Any]) -> None:
+        # Not the last of the server's: others may come at the same time.
+        self._asked = body
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.script.requests.append(
             Request(self.command, self.path, headers, body, self.client_address[1])
@@ -277,19 +279,19 @@ class _Handler(LoopbackHandler):
     def _usual_answer(self) -> str:
         if self.script.answer_to is None:
             return self.script.answer
-        turns = self.script.chats[-1]["messages"]
+        turns = self._asked["messages"]
         return self.script.answer_to("\n".join(str(turn["content"]) for turn in turns))
 
     def _texts(self) -> list[bytes]:
         script = self.script
         text = script.first_answers.pop(0) if script.first_answers else self._usual_answer()
-        text = script.dialect.answer(script.chats[-1], text)
+        text = script.dialect.answer(self._asked, text)
         step = script.piece_chars
         return [_delta(content=text[at : at + step]) for at in range(0, len(text), step)]
 
     def _calls(self) -> list[bytes]:
         """The pieces of the calls that take the place of this answer; none for any other."""
-        is_offered = "tools" in self.script.chats[-1] and self.script.mode == "answer"
+        is_offered = "tools" in self._asked and self.script.mode == "answer"
         if not (is_offered and self.script.turns_with_calls):
             return []
         pieces: list[bytes] = [_delta(content="Let me look. ")]
@@ -324,10 +326,10 @@ class _Handler(LoopbackHandler):
             self.close_connection = mode in ("stall", "cut")
             yield from _AFTER_HALF[mode]
             return
-        yield from map(_event, self.script.dialect.progress_events(self.script.chats[-1]))
+        yield from map(_event, self.script.dialect.progress_events(self._asked))
         yield from _FIRST.get(mode, list)()
         yield from texts if mode not in ("tools", "garbage", "deep") else []
-        usage = self.script.dialect.usage_events(self.script.chats[-1], self.script.answer)
+        usage = self.script.dialect.usage_events(self._asked, self.script.answer)
         yield from [_end(_ENDS.get(mode, self.script.finish_reason)), *map(_event, usage), _DONE]
 
 
