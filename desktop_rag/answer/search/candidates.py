@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.answer.search.fusion import Scores, with_windows
-from desktop_rag.answer.search.meaning import Meaning, SimilarityCalibration, rescaled
+from desktop_rag.answer.search.meaning import KnownVectors, Meaning, SimilarityCalibration, rescaled
 from desktop_rag.answer.search.question_terms import SearchQuestion
 from desktop_rag.core.language.languages import (
     ENGLISH_MODEL,
@@ -221,6 +221,7 @@ class CandidateSearch:
         self._priority = priority
         self.names, self.named_by = names, names.named_by
         self._calibration = SimilarityCalibration()
+        self._known = KnownVectors()
 
     def knows(self, word: str) -> bool:
         """True when an embedder reads the word as one token, as it reads frequent words."""
@@ -265,7 +266,9 @@ class CandidateSearch:
         known = (i for i in answering if i.questions is None or language in i.questions)
         read = [(index.embedder, index.questions) for index in known]
         read = [(other, None)] if other and not answering else read
-        return Meaning(question.text, language, read, self._calibration) if read else None
+        if not read:
+            return None
+        return Meaning(question.text, language, read, self._calibration, self._known)
 
     def _first(
         self, weights: Weights, asked: Sequence["_Model"], limit: int, scope: Scope

@@ -58,6 +58,31 @@ _OF_MANY_LANGUAGES = 1.5
 _Read = tuple[Embedder, frozenset[str] | None]
 
 
+# Two models with 384 and 512 numbers for each: 8 MB.
+_MOST_KNOWN = 4_096
+
+
+class KnownVectors:
+    """Keeps the vectors of what questions were compared with: the next are about the same files.
+
+    Any thread; two may embed the same text.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], NDArray[np.float32]] = {}
+
+    def of(self, embedder: Embedder, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """The vectors by text."""
+        name, known = embedder.name, self._known
+        found = {t: known[name, t] for t in dict.fromkeys(texts) if (name, t) in known}
+        if new := [t for t in dict.fromkeys(texts) if t not in found]:
+            found |= zip(new, embedder.embed_passages(new), strict=True)
+            if len(known) > _MOST_KNOWN:
+                self._known = known = {}
+            known |= {(name, text): found[text] for text in new}
+        return found
+
+
 class Meaning:
     """Compares texts with one question, each by the model that reads both best.
 
@@ -70,17 +95,17 @@ class Meaning:
         language: str,
         read: Sequence[_Read],
         calibration: SimilarityCalibration,
+        known: KnownVectors,
     ) -> None:
         """`read` are the models that read the question, of this `language` by its code, with the
-        languages that they read; None means all.
+        languages that they read; None means all. `known` has the vectors of earlier questions.
         """
         self._question = question
         self.language = language
         # The model for fewer languages knows them better.
         self._read = sorted(read, key=lambda each: len(each[1] or ()))
         self._calibration = calibration
-        self._known: dict[tuple[str, str], NDArray[np.float32]] = {}
-        self._asked: dict[tuple[str, str], NDArray[np.float32]] = {}
+        self._known = known
 
     def nearness(
         self, texts: Sequence[str], languages: Sequence[str], question: str = ""
@@ -105,11 +130,7 @@ class Meaning:
     def _compared(
         self, embedder: Embedder, texts: Sequence[str], question: str
     ) -> NDArray[np.float64]:
-        name, asked = embedder.name, question or self._question
-        if (name, asked) not in self._asked:
-            self._asked[name, asked] = embedder.embed_query(asked)
-        new = [t for t in dict.fromkeys(texts) if (name, t) not in self._known]
-        vectors = embedder.embed_passages(new) if new else ()
-        self._known.update(zip(((name, t) for t in new), vectors, strict=True))
-        similar = np.stack([self._known[name, t] for t in texts]) @ self._asked[name, asked]
+        asked = embedder.embed_query(question or self._question)
+        vectors = self._known.of(embedder, texts)
+        similar = np.stack([vectors[text] for text in texts]) @ asked
         return rescaled(similar, self._calibration.unrelated(embedder))

@@ -1,9 +1,12 @@
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from desktop_rag.answer.search.meaning import Meaning, SimilarityCalibration
+import pytest
+
+from desktop_rag.answer.search.meaning import KnownVectors, Meaning, SimilarityCalibration
 from desktop_rag.answer.writing import extractive_answer
 from desktop_rag.answer.writing.excerpt_candidates import (
     Surroundings,
@@ -15,6 +18,8 @@ from desktop_rag.answer.writing.relevance import Doubt
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.languages import question_language
 from desktop_rag.core.parsed import Anchor
+from desktop_rag.models.embedding.joined_embedding import BUNDLED, OnnxEmbedder, bundled_folders
+from desktop_rag.models.ports import Vectors
 from tests.conftest import bundled_embedder
 from tests.stored_rows import document
 
@@ -285,7 +290,9 @@ def test_a_passage_below_a_heading_begins_with_a_sentence() -> None:
 
 def meaning(question: str) -> Meaning:
     language = question_language(question)
-    return Meaning(question, language, [(bundled_embedder(), None)], SimilarityCalibration())
+    return Meaning(
+        question, language, [(bundled_embedder(), None)], SimilarityCalibration(), KnownVectors()
+    )
 
 
 def test_what_is_about_something_else_is_not_quoted() -> None:
@@ -513,7 +520,31 @@ def test_the_head_of_a_mail_names_it_but_the_labels_of_the_head_do_not() -> None
 def test_excerpts_are_sure_by_the_first_of_them() -> None:
     asked = "Who waters the plants in the hall?"
     sources = [source(1, "The plants in the hall of the mill are watered by Petra Holm.")]
-    meaning = Meaning(asked, "en", [(bundled_embedder(), None)], SimilarityCalibration())
+    meaning = Meaning(
+        asked, "en", [(bundled_embedder(), None)], SimilarityCalibration(), KnownVectors()
+    )
     assert extractive_answer.excerpts(asked, sources, meaning, doubt=Doubt()).is_sure
     sources = [source(1, "Ducks eat plants and grasses that grow in water, and small fish.")]
     assert not extractive_answer.excerpts(asked, sources, meaning, doubt=Doubt()).is_sure
+
+
+@pytest.mark.everyday
+def test_the_next_question_embeds_only_what_none_before_it_was_compared_with() -> None:
+    embedded: list[str] = []
+
+    class Counted(OnnxEmbedder):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            embedded.extend(texts)
+            return super().embed_passages(texts)
+
+    embedder = Counted(bundled_folders()[BUNDLED])
+    known, calibration = KnownVectors(), SimilarityCalibration()
+    calibration.unrelated(embedder)
+    embedded.clear()
+    texts = ["The lamp is lit at dusk.", "The ferry leaves at noon."]
+    near = [
+        Meaning(asked, "en", [(embedder, None)], calibration, known).nearness(texts[:n], ["en"] * n)
+        for asked, n in (("When is the lamp lit?", 1), ("When does the ferry leave?", 2))
+    ]
+    assert embedded == texts
+    assert near[0][0] > near[1][0] < near[1][1]
