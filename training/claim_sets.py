@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from desktop_rag.answer.checking.claims.source_index import SourceIndex
 from desktop_rag.answer.checking.claims.support import FEATURES, SIMILARITY, Meaning, compare
 from desktop_rag.answer.checking.claims.tokens import tokenize_claim
-from desktop_rag.answer.checking.claims.words import is_english
+from desktop_rag.core.language.languages import is_english
 from desktop_rag.core.text import words
 from desktop_rag.features.evaluation.measures.query_sets import LabelledClaim, load_claims
 

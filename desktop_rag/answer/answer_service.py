@@ -52,7 +52,7 @@ from desktop_rag.answer.sources.question_rewriting import (
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_headings import described
 from desktop_rag.answer.sources.source_merging import located, numbered_anew, with_earlier
-from desktop_rag.answer.tables.cell_values import asks_how_much
+from desktop_rag.answer.tables.cell_values import asks_how_much, asks_when
 from desktop_rag.answer.tables.table_answer import TableAnswer, is_query
 from desktop_rag.answer.tools.document_tools import DocumentTools
 from desktop_rag.answer.tools.model_answer import answer_with
@@ -62,7 +62,12 @@ from desktop_rag.answer.understanding.scoping import ChosenScope, Scoping, unkno
 from desktop_rag.answer.weak_model import add_words
 from desktop_rag.answer.writing.answer_texts import refusals, texts_for
 from desktop_rag.answer.writing.answers import AnswerDraft, AnswerRequest
-from desktop_rag.answer.writing.excerpt_candidates import surroundings_of
+from desktop_rag.answer.writing.excerpt_candidates import (
+    Candidate,
+    has_figure,
+    has_time,
+    surroundings_of,
+)
 from desktop_rag.answer.writing.extractive_answer import excerpts, nearest_piece, quoted
 from desktop_rag.answer.writing.relevance import Doubt, NamesAsked, in_other_languages
 from desktop_rag.core.conversation import (
@@ -515,7 +520,7 @@ class AnswerService:
         said = [
             excerpts(
                 asked, sources, meaning, before, around,
-                asks_how_many=bool(counting_language(asked)) or asks_how_much(asked),
+                wanted=_wanted_by(asked),
                 is_comparison=is_comparison(asked),
                 doubt=None if is_told_where or is_about_name else doubt,
             )
@@ -627,6 +632,12 @@ class AnswerService:
         if counts.unread:
             said.append(texts.counted("unread", counts.unread))
         return "\n\n".join(said)
+
+
+def _wanted_by(question: str) -> Callable[[Candidate], bool] | None:
+    if counting_language(question) or asks_how_much(question):
+        return has_figure
+    return has_time if asks_when(question) else None
 
 
 def _not_answered(request: AnswerRequest) -> Generator[AnswerEvent, None, FinishedAnswer]:

@@ -77,6 +77,11 @@ def asks_how_much(question: str) -> bool:
     return _has_any(table_words().kinds["much"], words(question))
 
 
+def asks_when(question: str) -> bool:
+    """True for a question for a time."""
+    return _has_any(table_words().kinds["when"], words(question))
+
+
 def may_want_a_query(question: str) -> bool:
     """True when a query may answer better than passages, or the language is unknown."""
     written = words(question)

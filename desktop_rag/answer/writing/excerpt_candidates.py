@@ -17,6 +17,8 @@ from desktop_rag.core.language.languages import (
     function_words_of,
     is_likely_english,
     language_of,
+    month_numbers,
+    weekdays,
 )
 from desktop_rag.core.parsed import HEADING_SEPARATOR
 from desktop_rag.core.places import Places, places_from_json
@@ -396,6 +398,12 @@ def has_figure(candidate: Candidate) -> bool:
     return any(
         word[0].isdigit() or word.casefold() in NUMBER_WORDS for word in words(candidate.text)
     )
+
+
+def has_time(candidate: Candidate) -> bool:
+    """True for a piece with a number, a month or a day of the week."""
+    said = {word.casefold().removesuffix("s") for word in words(candidate.text)}
+    return has_figure(candidate) or bool(said & (weekdays() | month_numbers().keys()))
 
 
 def telling_words(asked: set[str], named: frozenset[str]) -> set[str]:

@@ -7,7 +7,7 @@ with the question, weighted by rarity among the passages, its meaning, and the r
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import NamedTuple
@@ -25,7 +25,6 @@ from desktop_rag.answer.writing.excerpt_candidates import (
     all_candidates,
     asked_words,
     candidates_of,
-    has_figure,
     is_about_older,
     named_in,
     telling_words,
@@ -184,7 +183,7 @@ def excerpts(
     said: str = "",
     surroundings: Mapping[int, Surroundings] = NO_SURROUNDINGS,
     *,
-    asks_how_many: bool = False,
+    wanted: Callable[[Candidate], bool] | None = None,
     is_comparison: bool = False,
     doubt: Doubt | None = None,
 ) -> Excerpts:
@@ -193,7 +192,7 @@ def excerpts(
     Rows of a table become a table, with the names of columns that the passage itself or the
     `surroundings` of the source, by its number, give. Pieces of the previous answer, `said`, are
     used only when there are no others. It is empty with nothing to quote, or, with a `doubt`, about
-    the question. Where one `asks_how_many`, figures come first; a comparison quotes both sides.
+    the question. What is `wanted`, a figure or a time, comes first. A comparison quotes both sides.
     """
     across = in_other_languages(question, meaning, surroundings)
     if meaning and doubt:
@@ -220,8 +219,8 @@ def excerpts(
         return Excerpts("", is_sure=False)
     candidates = [c for c in candidates if quoted(c.text) not in said] or candidates
     similar = similarity(question, candidates, meaning) if meaning else None
-    if asks_how_many:
-        candidates = [replace(c, is_beside=not has_figure(c)) for c in candidates]
+    if wanted:
+        candidates = [replace(c, is_beside=not wanted(c)) for c in candidates]
     candidates = candidates if is_about_older(question) else _newest_first(candidates)
     homes = {source.n: source.document_id for source in sources if is_comparison}
     chosen = _best(asked, candidates, similar, meaning, homes)
@@ -235,11 +234,11 @@ def _by_meaning(
     surroundings: Mapping[int, Surroundings],
     meaning: Meaning,
 ) -> list[Candidate]:
-    """All pieces, in the documents named if any, for words that tell little as in another language:
-    meaning decides.
+    """All pieces, in the documents named if any in another language, for words that tell little as
+    there: meaning decides.
     """
     found = all_candidates(sources, asked, surroundings, any_row=True)
-    most = max((len(c.named) for c in found), default=0)
+    most = max((len(c.named) for c in found if is_across(c, meaning)), default=0)
     fit = [c for c in found if len(c.named) == most or not is_across(c, meaning)]
     return [replace(candidate, rank=1) for candidate in fit]
 

@@ -8,7 +8,10 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
+
+import regex
 
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import words
@@ -177,6 +180,66 @@ def _codes() -> dict[str, str]:
     return {name: code for code, names in named.items() for name in names.split()}
 
 
+@cache
+def word_ranks() -> dict[str, int]:
+    """The most frequent English words with their ranks."""
+    path = resources_dir() / "claims" / "frequent_words.txt"
+    found = path.read_text(encoding="utf-8").split()
+    return {word: rank for rank, word in enumerate(found)}
+
+
+# The beginning of a text that decides its language.
+_BEGINNING_CHARS = 4000
+_ANY_LETTER = regex.compile(r"\p{L}")
+_LATIN_LETTER = regex.compile(r"\p{Latin}")
+_MOSTLY = 0.8
+# English sentences have at least this share of function words, and lists of so many words at least
+# this share of words in the frequency list.
+_LEAST_ENGLISH = 0.1
+_LEAST_WORDS, _LEAST_FREQUENT = 3, 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """The code of the language, "" when unclear, and the share of Latin letters, 0 to 1."""
+
+    language: str
+    latin: float
+
+    def differs_from(self, other: "Writing") -> bool:
+        """True when the other is clearly in another language, by function words or script."""
+        if self.language and other.language:
+            return self.language != other.language
+        shares = sorted((self.latin, other.latin))
+        return shares[0] <= 1 - _MOSTLY and shares[1] >= _MOSTLY
+
+
+def writing_of(text: str) -> Writing:
+    """The language of a text, by its beginning."""
+    text = text[:_BEGINNING_CHARS]
+    letters = len(_ANY_LETTER.findall(text))
+    latin = len(_LATIN_LETTER.findall(text))
+    return Writing(language_of(words(text)), latin / letters if letters else 0.5)
+
+
+def is_english(text: str) -> bool:
+    """True unless a text is clearly in another language than English."""
+    writing = writing_of(text)
+    if writing.language:
+        return writing.language == "en"
+    found = words(text[:_BEGINNING_CHARS])
+    if writing.latin < _MOSTLY:
+        return False
+    if english_share(found) >= _LEAST_ENGLISH:
+        return True
+    # Sentences in a language without a list of function words have hardly any English ones. A list
+    # or a table has none in English either, but its words are.
+    plain = [word.casefold() for word in found if word.isalpha()]
+    if len(plain) < _LEAST_WORDS:
+        return True
+    return sum(word in word_ranks() for word in plain) >= _LEAST_FREQUENT * len(plain)
+
+
 # The English words for whole numbers below a hundred.
 SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
@@ -197,6 +260,13 @@ def month_numbers() -> dict[str, int]:
     path = resources_dir() / "claims" / "words.toml"
     lines = tomllib.loads(path.read_text(encoding="utf-8"))["months"].strip().splitlines()
     return {word: number for number, line in enumerate(lines, 1) for word in line.split()}
+
+
+@cache
+def weekdays() -> frozenset[str]:
+    """The days of the week in all languages, in lower case."""
+    path = resources_dir() / "claims" / "words.toml"
+    return frozenset(tomllib.loads(path.read_text(encoding="utf-8"))["weekdays"].split())
 
 
 def is_open_question(text: str) -> bool:

@@ -52,7 +52,7 @@ from desktop_rag.answer.checking.claims.support import (
     compare,
 )
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize_claim
-from desktop_rag.answer.checking.claims.words import is_english, is_month, listed, writing_of
+from desktop_rag.answer.checking.claims.words import is_month, listed
 from desktop_rag.core.claims import (
     CONTRADICTING,
     Basis,
@@ -65,8 +65,10 @@ from desktop_rag.core.claims import (
 from desktop_rag.core.language.languages import (
     english_share,
     function_words,
+    is_english,
     may_be_english,
     most_likely,
+    writing_of,
 )
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import words

@@ -23,14 +23,8 @@ from desktop_rag.answer.checking.claims.quotes import QuotableText
 from desktop_rag.answer.checking.claims.source_tables import Table, tables_of
 from desktop_rag.answer.checking.claims.table_claims import Columns
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize
-from desktop_rag.answer.checking.claims.words import (
-    LEAST_EQUAL,
-    Writing,
-    is_english,
-    unit_named,
-    writing_of,
-)
-from desktop_rag.core.language.languages import function_words
+from desktop_rag.answer.checking.claims.words import LEAST_EQUAL, unit_named
+from desktop_rag.core.language.languages import Writing, function_words, is_english, writing_of
 from desktop_rag.core.text import sentences
 
 _LABEL = re.compile(r"[^\s:|.!?;,]+(?:[ ][^\s:|.!?;,]+){0,4}:[ \t]+\S")

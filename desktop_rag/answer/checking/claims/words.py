@@ -7,17 +7,15 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from itertools import product
 
 import regex
 
-from desktop_rag.core.language.languages import NUMBER_WORDS, english_share, language_of
+from desktop_rag.core.language.languages import NUMBER_WORDS, word_ranks
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.terms import terms
-from desktop_rag.core.text import words
 
 _OPPOSING_PREFIXES = ("un", "in", "im", "dis", "non", "mis", "ir", "il")
 _LEAST_OPPOSED = 4
@@ -108,7 +106,7 @@ def month_names() -> list[str]:
 
 def importance(word: str) -> float:
     """The weight of a word in lower case, .3 to 1.1, by its rank in the frequency list."""
-    rank = _ranks().get(word)
+    rank = word_ranks().get(word)
     if rank is None:
         return _RAREST
     share = math.log(max(rank, _EVERYWHERE) / _EVERYWHERE) / math.log(_RANK_OF_ONE / _EVERYWHERE)
@@ -145,62 +143,3 @@ def _antonyms() -> dict[str, frozenset[str]]:
 def _tables() -> dict[str, str]:
     path = resources_dir() / "claims" / "words.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
-@cache
-def _ranks() -> dict[str, int]:
-    path = resources_dir() / "claims" / "frequent_words.txt"
-    words = path.read_text(encoding="utf-8").split()
-    return {word: rank for rank, word in enumerate(words)}
-
-
-# The beginning of a text that decides its language.
-_CHARACTERS = 4000
-_LETTER = regex.compile(r"\p{L}")
-_LATIN = regex.compile(r"\p{Latin}")
-_MOSTLY = 0.8
-# English sentences have at least this share of function words, and lists of so many words at least
-# this share of words in the frequency list.
-_LEAST_ENGLISH = 0.1
-_LEAST_WORDS, _LEAST_FREQUENT = 3, 0.4
-
-
-@dataclass(frozen=True, slots=True)
-class Writing:
-    """The code of the language, "" when unclear, and the share of Latin letters, 0 to 1."""
-
-    language: str
-    latin: float
-
-    def differs_from(self, other: "Writing") -> bool:
-        """True when the other is clearly in another language, by function words or script."""
-        if self.language and other.language:
-            return self.language != other.language
-        shares = sorted((self.latin, other.latin))
-        return shares[0] <= 1 - _MOSTLY and shares[1] >= _MOSTLY
-
-
-def writing_of(text: str) -> Writing:
-    """The language of a text, by its beginning."""
-    text = text[:_CHARACTERS]
-    letters = len(_LETTER.findall(text))
-    latin = len(_LATIN.findall(text))
-    return Writing(language_of(words(text)), latin / letters if letters else 0.5)
-
-
-def is_english(text: str) -> bool:
-    """True unless a text is clearly in another language than English."""
-    writing = writing_of(text)
-    if writing.language:
-        return writing.language == "en"
-    found = words(text[:_CHARACTERS])
-    if writing.latin < _MOSTLY:
-        return False
-    if english_share(found) >= _LEAST_ENGLISH:
-        return True
-    # Sentences in a language without a list of function words have hardly any English ones. A list
-    # or a table has none in English either, but its words are.
-    plain = [word.casefold() for word in found if word.isalpha()]
-    if len(plain) < _LEAST_WORDS:
-        return True
-    return sum(word in _ranks() for word in plain) >= _LEAST_FREQUENT * len(plain)

@@ -11,6 +11,8 @@ from desktop_rag.answer.writing import extractive_answer
 from desktop_rag.answer.writing.excerpt_candidates import (
     Surroundings,
     Version,
+    has_figure,
+    has_time,
     named_in,
     versions_of,
 )
@@ -196,8 +198,14 @@ def test_how_many_is_answered_by_a_piece_with_a_number() -> None:
         source(1, "The employees of the tower may choose their own lamp."),
         source(2, "As of May, the tower had some 120 employees in all."),
     ]
-    answer = excerpts("How many employees does the tower have?", sources, None, asks_how_many=True)
+    answer = excerpts("How many employees does the tower have?", sources, None, wanted=has_figure)
     assert answer.startswith("As of May, the tower had some 120 employees in all. [2]")
+
+
+def test_when_is_answered_by_a_piece_with_a_time() -> None:
+    sources = [source(1, "The oil of the tower comes by ship. The oil of the tower comes in May.")]
+    answer = excerpts("When does the oil come?", sources, None, wanted=has_time)
+    assert answer.startswith("The oil of the tower comes in May. [1]")
 
 
 def test_a_passage_far_behind_the_best_one_is_not_quoted() -> None:
