@@ -152,7 +152,7 @@ class AnswerService:
         self._conversations = conversations
         self._memory = memory
         self._wrap = wrap
-        self._table_answer = TableAnswer(documents, engine.tables)
+        self._table_answer = TableAnswer(documents, engine.tables, finder.meaning_of)
         self._tools = DocumentTools(finder, documents, self._table_answer)
         self._attached = AttachedSources(finder, documents)
         self._named = NamedAnswer(finder, documents)

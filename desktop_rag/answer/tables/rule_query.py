@@ -33,6 +33,7 @@ _AMOUNT = re.compile(
     r"(?i)amount|betrag|total|sum|price|preis|cost|kosten|value|wert|umsatz|revenue|sales|montant"
     r"|\bnet(?:to)?\b|\bgross\b|brutto"
 )
+_PRICE = re.compile(r"(?i)price|preis|prix|precio|prezzo|preço|prijs")
 _LENGTH = re.compile(r"(?i)long|short|läng|kürz|lang|kort")
 _OPPOSITES = ("un", "non", "nicht", "in")
 _LONGEST_VALUE, _MOST_VALUES = 8, 5_000
@@ -73,16 +74,13 @@ class _Token:
 
 def read_by_rule(question: str, table: SheetTable, title: str) -> RuleQuery | None:
     """The query that a question asks of a table; None where too much of it means something else."""
-    if len(question) > _LONGEST_QUESTION:
-        return None
-    reading = _Reading(question, table)
-    reading.read_values()
-    reading.read_columns()
-    reading.read_numbers()
-    reading.read_times()
-    reading.read_flags()
-    reading.read_title(title)
-    return reading.query()
+    return _Reading(question, table, title).query() if len(question) <= _LONGEST_QUESTION else None
+
+
+def unread_words(question: str, table: SheetTable, title: str) -> list[str]:
+    """The words that name nothing of the table, as those of another language."""
+    unread = _Reading(question, table, title).unread
+    return [token.text for token in unread if len(token.text) >= _LEAST_LETTERS]
 
 
 @dataclass
@@ -95,6 +93,7 @@ class _Reading:
 
     question: str
     table: SheetTable
+    title: str
     conditions: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     named: list[tuple[SheetColumn, int]] = field(default_factory=list[tuple[SheetColumn, int]])
     limiting: set[int] = field(default_factory=set[int])
@@ -111,7 +110,10 @@ class _Reading:
         ]
         self.counts = counting_question(self.question)
         self.is_number = bool(self.counts and not self.counts.is_list)
-        self.kinds = table_words().kinds
+        kinds = table_words().kinds
+        # “Wie” is “who” in Dutch, “how” in German.
+        is_how = likely_language(self.question) == "de"
+        self.kinds = {**kinds, "who": kinds["who"] - ({"wie"} if is_how else set())}
         said = [token.text for token in self.tokens]
         known = {word.casefold() for word in function_words(said)} | self.kinds["idle"]
         if self.counts:
@@ -122,6 +124,12 @@ class _Reading:
             sets = language.sets
             known |= sets["idle"] | sets["before"] | sets["rows"] | sets["entries"]
         self.idle = known - _all_of("negations")
+        self._read_values()
+        self._read_columns()
+        self._read_numbers()
+        self._read_times()
+        self._read_flags()
+        self._read_title()
 
     def _says(self, *kinds: str) -> bool:
         return any(self._places_of(kind) for kind in kinds)
@@ -167,7 +175,7 @@ class _Reading:
 
     # --- what the question says -----------------------------------------------------------------
 
-    def read_values(self) -> None:
+    def _read_values(self) -> None:
         """Values of cells, whole ones first, then the longest; of a column any of them may hold."""
         found = [
             (whole, length, at, column, value)
@@ -221,7 +229,7 @@ class _Reading:
     def _is_name_of(self, column: SheetColumn) -> bool:
         return any(is_alike(t.plain, w) for t in self.tokens for w in _words_of(column.name))
 
-    def read_columns(self) -> None:
+    def _read_columns(self) -> None:
         """The columns that the question names, those of which it says most first."""
         found: list[tuple[float, int, SheetColumn, list[int]]] = []
         for column in self.table.columns:
@@ -245,7 +253,7 @@ class _Reading:
                 return at
         return None
 
-    def read_numbers(self) -> None:
+    def _read_numbers(self) -> None:
         """A comparison with a number: "> 700", "between 10 and 20", "mehr als 5"."""
         plain = self.question.casefold()
         if both := _BETWEEN.search(plain):
@@ -283,7 +291,7 @@ class _Reading:
         ]
         return [c for c, _ in self.named if c in held] or held
 
-    def read_times(self) -> None:
+    def _read_times(self) -> None:
         """Years, months and days: "in 2025", "after March 2024", "on 2025-03-14"."""
         times = self._times()
         if not times:
@@ -334,7 +342,7 @@ class _Reading:
             sql = f"strftime({{}}, '%Y-%m') {side} '{year}-{month:02}'"
         self._limit(column, sql.replace("{}", "{0}"), f"{side} {shown}", *places)
 
-    def read_flags(self) -> None:
+    def _read_flags(self) -> None:
         """Columns of yes and no, "unpaid" for "Paid", and "without" before a column."""
         for column in self._columns("BOOLEAN"):
             at = next((n for c, n in self.named if c is column), None)
@@ -354,10 +362,10 @@ class _Reading:
                 self._limit(column, "{} IS NULL", "–", place)
                 self.named.remove((column, place))
 
-    def read_title(self, title: str) -> None:
+    def _read_title(self) -> None:
         """The words of the file and the sheet name the rows, or say where they are."""
         sheets = [sheet for sheet in self.table.sheets if sheet]
-        said = _words_of(" ".join([title, self.table.name, *sheets]))
+        said = _words_of(" ".join([self.title, self.table.name, *sheets]))
         for token in self.tokens:
             is_word = len(token.plain) > _LEAST_LETTERS and token.plain not in self.idle
             if not token.is_read and any(
@@ -539,7 +547,9 @@ class _Reading:
                 name = _quoted(near[0].name)
                 return self._select(f"count(DISTINCT {name}) AS {name}"), "distinct", near[0].name
             return self._select('count(*) AS "Rows"'), "count", ""
-        if amount and self._uses("sums", "much"):
+        # Prices of one piece make no sum beside a number of pieces.
+        is_priced = amount and _PRICE.search(amount.name) and len(self._amounts()) > 1
+        if amount and not is_priced and self._uses("sums", "much"):
             return self._select(_aggregate("sum", amount)), "sum", amount.name
         return None
 

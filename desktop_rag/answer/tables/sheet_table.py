@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from desktop_rag.answer.tables.cell_values import (
     RESULT,
@@ -219,6 +219,12 @@ class SheetTable:
     def sheets(self) -> tuple[str | None, ...]:
         """The sheets of the table, in order."""
         return tuple(dict.fromkeys(row.sheet for row in self.rows))
+
+    def short_texts(self, most: int) -> list[str]:
+        """The names of its columns, and up to `most` of the different cells of a word or two."""
+        cells = (v for c in self.columns if c.values.kind == "VARCHAR" for v in c.values.values)
+        short = dict.fromkeys(cell for cell in cells if cell and cell.count(" ") <= 1)
+        return [*(column.name for column in self.columns), *islice(short, most)]
 
     def query_table(self) -> QueryTable:
         """The table in the form that queries read."""

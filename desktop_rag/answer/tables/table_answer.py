@@ -8,15 +8,17 @@ import re
 import secrets
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import accumulate, permutations
 from threading import Event
 
 from desktop_rag.answer.endpoints.helper_job import generate_telling
 from desktop_rag.answer.prompting.prompt import fenced, sanitized
+from desktop_rag.answer.search.meaning import Meaning
 from desktop_rag.answer.sources.question_rewriting import content_words, refers_back
 from desktop_rag.answer.sources.source_merging import numbered_anew
 from desktop_rag.answer.tables.cell_values import currency_in, may_want_a_query
-from desktop_rag.answer.tables.rule_query import RuleQuery, read_by_rule
+from desktop_rag.answer.tables.rule_query import RuleQuery, read_by_rule, unread_words
 from desktop_rag.answer.tables.sheet_table import (
     RowBlock,
     SheetTable,
@@ -32,7 +34,7 @@ from desktop_rag.answer.writing.extractive_answer import quoted
 from desktop_rag.core.conversation import AnswerEvent, AnswerWaits, SourceRef
 from desktop_rag.core.domain import shown_name
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.languages import language_of
+from desktop_rag.core.language.languages import OTHER_LATIN, is_english, language_of, may_be_english
 from desktop_rag.core.terms import terms
 from desktop_rag.core.text import words
 from desktop_rag.models.ports import ChatModel, ChatTurn
@@ -130,6 +132,10 @@ _MOST_TABLES = 3
 # Reading one by rule takes milliseconds, a model's context less of each.
 _MOST_READ = 8
 _MOST_LISTED = 50
+# Words of two languages with this nearness mean the same: Reisen and travel have 1.2, Heizung and
+# fuel .5.
+_SAME_WORD = 0.98
+_MOST_COMPARED = 200
 _ONE_NUMBER = re.compile(r"(\D*)(\d+(?:\.\d+)?)(\D*)")
 # Amounts without tax and with it.
 _TAXED = (frozenset({"net", "netto"}), frozenset({"gross", "brutto"}))
@@ -161,9 +167,16 @@ _Ruled = tuple[RuleQuery, SourceRef, QueryResult, FoundTable]
 class TableAnswer:
     """Finds the tables among the sources of an answer and queries them."""
 
-    def __init__(self, documents: DocumentStore, queries: TableQueries) -> None:
+    def __init__(
+        self,
+        documents: DocumentStore,
+        queries: TableQueries,
+        meaning_of: Callable[[str], Meaning | None] = lambda _: None,
+    ) -> None:
+        """`meaning_of` a question compares its words with those of tables in other languages."""
         self._documents = documents
         self._queries = queries
+        self._meaning_of = meaning_of
 
     def add_result(
         self,
@@ -243,13 +256,38 @@ class TableAnswer:
 
     def _ruled(self, question: str, found: Sequence[FoundTable], cancel: Event) -> _Ruled | None:
         """What the best reading of a question by rule gives."""
-        read = [(r, f) for f in found if (r := read_by_rule(question, f.table, f.source.title))]
+        meaning = cache(self._meaning_of)
+        read = [
+            (r, f)
+            for f in found
+            for said in dict.fromkeys((question, self._in_its_words(question, f, meaning)))
+            if (r := read_by_rule(said, f.table, f.source.title))
+        ]
         best = max(read, key=lambda each: each[0].score, default=None)
         try:
             return self._ran(best[0], [best[1]], cancel) if best else None
         except AppError as error:
             log.info("a query by rule was not run: %s", error.title)
             return None
+
+    def _in_its_words(
+        self, question: str, found: FoundTable, meaning_of: Callable[[str], Meaning | None]
+    ) -> str:
+        """The question with the words that a table in another language has for the same."""
+        title = found.source.title
+        names = [*found.table.short_texts(_MOST_COMPARED), *words(title)]
+        is_other = not is_english(" ".join(column.name for column in found.table.columns))
+        if is_other is not may_be_english(words(question)):
+            return question
+        language = OTHER_LATIN if is_other else "en"
+        unread = unread_words(question, found.table, title)
+        if not (unread and (meaning := meaning_of(question))):
+            return question
+        for word in unread:
+            near = meaning.nearness(names, [language] * len(names), word)
+            if near.max() >= _SAME_WORD:
+                question = question.replace(word, names[int(near.argmax())])
+        return question
 
     def _ran(self, query: RuleQuery, found: Sequence[FoundTable], cancel: Event) -> _Ruled | None:
         try:

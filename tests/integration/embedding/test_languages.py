@@ -72,6 +72,20 @@ def test_a_question_finds_documents_in_another_language(services: Services, tmp_
     assert best(services, "What do the colonies get to eat?") == "bees.md"
 
 
+def test_a_table_is_asked_in_another_language(services: Services, tmp_path: Path) -> None:
+    rows = ("category,amount,date", "travel,40,2025-03-01", "travel,25,2025-05-02")
+    costs = "\n".join((*rows, "meals,9,2025-05-04"))
+    stock = "Ware,Menge,Preis\nHonig,12,5\nKäse,7,8\nBrot,30,3\n"
+    index(services, tmp_path / "papers", {"costs.csv": costs, "stock.csv": stock})
+    travel = ask(services, "Wie viel haben wir 2025 für Reisen ausgegeben?")
+    assert travel.text.startswith("**65**: "), travel.text
+    assert "category = travel" in travel.text
+    honey = ask(services, "What is the price of the honey?")
+    assert honey.text.startswith("**5"), honey.text
+    cars = ask(services, "Wie viel haben wir 2025 für Autos ausgegeben?")
+    assert "Summe" not in cars.text
+
+
 @pytest.mark.parametrize(
     ("text", "loaded"), [(ENGLISH[0], [BUNDLED]), (GERMAN, [BUNDLED, BUNDLED_MULTILINGUAL])]
 )

@@ -103,3 +103,18 @@ def test_what_is_open_is_not_paid() -> None:
         found = read_by_rule(question, table, "bills.csv")
         assert found, question
         assert found.conditions == ("Paid = no",)
+
+
+def test_prices_are_not_added_beside_a_number_of_pieces() -> None:
+    rows = [["Ware", "Pieces", "Price"], ["tea", "4", "2.5"], ["tea", "9", "3"], ["oil", "1", "8"]]
+    table = first_table(written((None, rows)))
+    asked = read_by_rule("How much tea did we sell?", table, "sold.csv")
+    assert asked is None or "sum" not in asked.sql
+    pieces = read_by_rule("Total pieces of tea", table, "sold.csv")
+    assert pieces
+    assert 'sum("Pieces")' in pieces.sql
+
+
+def test_how_is_not_who_in_german(loans: SheetTable) -> None:
+    found = read("Wie hoch war das für Stove in 2025?", loans)
+    assert not found.sql.startswith('SELECT "Borrower" FROM')
