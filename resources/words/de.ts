@@ -8232,6 +8232,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Web-Ursprünge</translation>
     </message>
     <message>
+        <source>Web pages that may use it, separated by commas.</source>
+        <translation>Webseiten, die es benutzen dürfen, durch Kommas getrennt.</translation>
+    </message>
+    <message>
         <source>Requests in a minute</source>
         <translation>Anfragen pro Minute</translation>
     </message>
@@ -8258,10 +8262,6 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>Only in these collections (none ticked: all of them):</source>
         <translation>Nur in diesen Sammlungen (nichts angekreuzt: alle):</translation>
-    </message>
-    <message>
-        <source>Web pages that may use it, by origin, one a line:</source>
-        <translation>Webseiten, die es verwenden dürfen, nach Ursprung, einer je Zeile:</translation>
     </message>
     <message>
         <source>Keep questions and answers in the log</source>

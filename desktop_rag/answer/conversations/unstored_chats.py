@@ -141,16 +141,13 @@ class UnstoredChats:
     refuses any other change then; `is_waiting` tells whether one is stored.
     """
 
-    def __init__(
-        self, store: ConversationStore, changes: Changes, retry_s: float = _RETRY_S
-    ) -> None:
+    def __init__(self, store: ConversationStore, changes: Changes) -> None:
         """A MessagesStored is published to `changes` when messages that waited are stored."""
         self._store = store
         # Nothing that waits changes these.
         self.places_of, self.all_feedback = store.places_of, store.all_feedback
         self.feedback_log = store.feedback_log
         self._changes = changes
-        self._retry_s = retry_s
         self._lock = threading.RLock()
         self._closing = threading.Event()
         self._in_memory = _ChatsInMemory()
@@ -224,7 +221,7 @@ class UnstoredChats:
                     self._thread.start()
 
     def _run(self) -> None:
-        while not self._closing.wait(self._retry_s):
+        while not self._closing.wait(_RETRY_S):
             try:
                 self.store_waiting()
             except AppError as error:

@@ -83,7 +83,7 @@ class Piece:
         return _opened_frames(self.path, *self.frames)
 
 
-def pieces_of(path: Path, max_upload_mb: int, longest_s: float = LONGEST_PIECE_S) -> list[Piece]:
+def pieces_of(path: Path, max_upload_mb: int) -> list[Piece]:
     """The pieces of a recording in order, none larger than a request may be; 0 for any size.
 
     WAV files are cut where it is quiet; others are sent whole, since cutting them needs a decoder.
@@ -93,7 +93,7 @@ def pieces_of(path: Path, max_upload_mb: int, longest_s: float = LONGEST_PIECE_S
     size_bytes = path.stat().st_size
     try:
         with wave.open(str(path), "rb") as sound:
-            pieces = list(_cut(path, sound, most_bytes, longest_s))
+            pieces = list(_cut(path, sound, most_bytes, LONGEST_PIECE_S))
     except (wave.Error, EOFError):
         # Not WAV, or a kind of it that the standard library does not read.
         pieces = []

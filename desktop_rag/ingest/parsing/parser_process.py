@@ -406,9 +406,7 @@ class ParserProcess:
         except ChildLostError as exc:
             raise ParseFailed(exc.reason, exc.title, exc.hint) from exc
 
-    def check_password(
-        self, path: Path, password: str, *, cancel: threading.Event | None = None
-    ) -> None:
+    def check_password(self, path: Path, password: str) -> None:
         """Open an encrypted file without reading it.
 
         Raises as `parse` does, ParseFailed with the reason "encrypted" for a wrong password. That
@@ -416,19 +414,19 @@ class ParserProcess:
         """
         request = Request(path, self._limits, passwords=(password,), only_opens=True)
         try:
-            self._attempt(request, cancel, lambda _assembly, _fields: None)
+            self._attempt(request, None, lambda _assembly, _fields: None)
         except ParseFailed as failed:
             raise _judged(failed) from failed
         except ChildLostError as exc:
             raise ParseFailed(exc.reason, exc.title, exc.hint) from exc
 
-    def guards(self, cancel: threading.Event | None = None) -> frozenset[str]:
+    def guards(self) -> frozenset[str]:
         """The guards that the process says confine it; it is started if need be.
 
         Raises ParserUnavailable when it cannot be started.
         """
         if self._child is None:
-            self._child = self._start(cancel)
+            self._child = self._start(None)
         return self._guards
 
     def close(self) -> None:

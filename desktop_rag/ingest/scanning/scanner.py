@@ -66,7 +66,6 @@ class RecheckSchedule:
     def __init__(
         self,
         scan: Callable[[str, frozenset[Path]], None],
-        tick_s: float = _TICK_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`scan(source_id, places)` is called on a thread of its own when places are due."""
@@ -74,7 +73,7 @@ class RecheckSchedule:
         self._clock = clock
         self._lock = threading.Lock()
         self._due: dict[str, dict[Path, float]] = {}
-        self._ticker = Ticker("rechecks", tick_s, self.check)
+        self._ticker = Ticker("rechecks", _TICK_S, self.check)
 
     def start(self) -> None:
         """Begin to check the schedule."""

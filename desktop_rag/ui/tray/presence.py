@@ -144,15 +144,9 @@ class HotkeyKeeper(QObject):
 
     bound = Signal(object)
 
-    def __init__(
-        self,
-        bridge: Bridge,
-        parent: QObject | None = None,
-        open_desktop: Callable[[Callable[[Action], None]], HotkeyDesktop] = open_hotkeys,
-    ) -> None:
+    def __init__(self, bridge: Bridge, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
-        self._open_desktop = open_desktop
         self._desktop: HotkeyDesktop | None = None
         self._wanted: dict[Action, Hotkey] | None = None
         self._is_closed = False
@@ -182,7 +176,7 @@ class HotkeyKeeper(QObject):
     def _bind(self, wanted: dict[Action, Hotkey]) -> dict[Action, Bound]:
         try:
             if self._desktop is None:
-                self._desktop = self._open_desktop(self._on_pressed)
+                self._desktop = open_hotkeys(self._on_pressed)
             return self._desktop.bind(wanted)
         except OSError as exc:
             words = tr("This desktop offers no hotkeys to programs ({exc}).", exc=exc)

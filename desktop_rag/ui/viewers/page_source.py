@@ -232,12 +232,12 @@ class PageSource:
         return max(0, bisect_right(starts, offset) - 1)
 
 
-def markdown_source(text: str, headings: Sequence[Heading], start: int = 0) -> PageSource:
-    """A Markdown text from `start` on; relative links become `path:` links.
+def markdown_source(text: str, headings: Sequence[Heading]) -> PageSource:
+    """A Markdown text; relative links become `path:` links.
 
     Raw HTML stays text, and images become their names.
     """
-    chapters = tuple(_chapters(text, headings, (start, len(text)), _MARKDOWN_CHAPTER_CHARS))
+    chapters = tuple(_chapters(text, headings, (0, len(text)), _MARKDOWN_CHAPTER_CHARS))
     return PageSource(text, chapters, partial(_markdown_pieces, text, chapters))
 
 

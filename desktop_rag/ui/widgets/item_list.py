@@ -69,6 +69,8 @@ class ItemList(QListWidget):
 
 
 _ROW_PADDING_PX = 12
+# Around the text of a cell.
+_CELL_PADDING_PX = 26
 _Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 R = TypeVar("R")
@@ -210,18 +212,11 @@ class ColumnTable(RowTable):
     chosen = Signal(object)
 
     def __init__(
-        self,
-        theme: Theme,
-        model: RowsModel[Any],
-        name: str,
-        parent: QWidget | None = None,
-        *,
-        padding_px: int = 26,
+        self, theme: Theme, model: RowsModel[Any], name: str, parent: QWidget | None = None
     ) -> None:
-        """`name` is the accessible name; `padding_px` is around the text of a cell."""
+        """`name` is the accessible name."""
         super().__init__(theme, model, parent)
         self._rows = model
-        self._padding_px = padding_px
         self.setAccessibleName(name)
         for position, column in enumerate(model.columns):
             if column.colour_of:
@@ -240,7 +235,7 @@ class ColumnTable(RowTable):
         return self._rows.row_at(index.row()) if index.isValid() else None
 
     def _fit_columns(self) -> None:
-        text_px, padding_px = self.fontMetrics().horizontalAdvance, self._padding_px
+        text_px, padding_px = self.fontMetrics().horizontalAdvance, _CELL_PADDING_PX
         columns = self._rows.columns
         needed = [
             max(map(text_px, column.samples)) + padding_px if column.samples else 0

@@ -187,13 +187,7 @@ class IntentScores:
     """Scores of classes, fitted to the vectors of examples, sorted by class, and of class names."""
 
     def __init__(
-        self,
-        rows: Vectors,
-        classes: Places,
-        names: Vectors,
-        named: Places,
-        class_count: int,
-        looked_at: int = _LOOKED_AT,
+        self, rows: Vectors, classes: Places, names: Vectors, named: Places, class_count: int
     ) -> None:
         """Fit. Every class has a row; `names` are the vectors of the classes in `named`.
 
@@ -201,7 +195,7 @@ class IntentScores:
         """
         self._example_count = len(rows)
         self._rows = np.concatenate([rows, names])
-        self.looked_at = np.linspace(0, len(rows) - 1, min(len(rows), looked_at)).astype(np.intp)
+        self.looked_at = np.linspace(0, len(rows) - 1, min(len(rows), _LOOKED_AT)).astype(np.intp)
         counts = np.bincount(classes, minlength=class_count)
         self._starts = np.searchsorted(classes, np.arange(class_count))
         mean_count = len(rows) / class_count

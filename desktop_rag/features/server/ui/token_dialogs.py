@@ -1,10 +1,11 @@
 """Tokens in words, and the dialogs that make and revoke them. Qt thread."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from desktop_rag.core.language.translation import count_of, number_in_words, tr
 from desktop_rag.features.server.services import TokenFacts
@@ -12,9 +13,9 @@ from desktop_rag.features.server.values.access_values import TokenWish
 from desktop_rag.ui.foundation.days import day_and_time
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
-from desktop_rag.ui.widgets.form_fields import note, number_field
 from desktop_rag.ui.widgets.forms import FormDialog
-from desktop_rag.ui.widgets.layouts import Stretch, horizontal, vertical
+from desktop_rag.ui.widgets.layouts import Stretch, vertical
+from desktop_rag.ui.widgets.value_form import ValueForm
 
 ALLOWED = {
     "ask": tr("ask questions"),
@@ -90,76 +91,9 @@ class TickedList(QWidget):
         return tuple(key for key, box in self._boxes.items() if box.isChecked())
 
 
-_ORIGIN_LINES = 2
-_USUAL_RATE = 120
-_LISTS = tr("For programs that show no sources: otherwise they are beside the text only.")
-_MOST_RATE, _MOST_DAYS = 100_000, 3_650
-
-
-class TokenLimits(QWidget):
-    """The limits of a new token; as they are, they limit its rate only."""
-
-    def __init__(self, collections: Mapping[str, str]) -> None:
-        """`collections` has their names by id."""
-        super().__init__()
-        self._collections = TickedList(tr("Only in these collections"), collections)
-        self._origins = QPlainTextEdit(self)
-        self._origins.setAccessibleName(tr("Web origins"))
-        self._origins.setPlaceholderText("https://wiki.example")
-        self._origins.setTabChangesFocus(True)
-        self._rate = number_field(0, _MOST_RATE, 10, "")
-        self._rate.setSpecialValueText(tr("No limit"))
-        self._rate.setValue(_USUAL_RATE)
-        self._rate.setAccessibleName(tr("Requests in a minute"))
-        self._days = number_field(0, _MOST_DAYS, 30, "")
-        self._days.setSpecialValueText(tr("Never"))
-        self._days.setAccessibleName(tr("Ends after days"))
-        self._lists_sources = QCheckBox(tr("End answers with a list of their sources"))
-        self._passes_markup = QCheckBox(tr("Leave images and HTML in answers"))
-        self._passes_markup.setToolTip(tr("For a program that makes them harmless itself."))
-        self._build()
-
-    def _build(self) -> None:
-        only = tr("Only in these collections (none ticked: all of them):")
-        pages = tr("Web pages that may use it, by origin, one a line:")
-        vertical(
-            PlainLabel(only, tone="muted", wrap=True),
-            self._collections,
-            PlainLabel(pages, tone="muted", wrap=True),
-            self._origins,
-            horizontal((PlainLabel(tr("Requests in a minute")), 1), self._rate),
-            horizontal((PlainLabel(tr("Ends after days")), 1), self._days),
-            (self._lists_sources, 0, Qt.AlignmentFlag.AlignLeft),
-            note(_LISTS),
-            (self._passes_markup, 0, Qt.AlignmentFlag.AlignLeft),
-            on=self,
-            margins=0,
-            spacing=6,
-        )
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        # The size of the text is known once it is shown.
-        line_px = self._origins.fontMetrics().lineSpacing()
-        self._origins.setFixedHeight((_ORIGIN_LINES + 1) * line_px)
-
-    def wish(self, name: str, allows: tuple[str, ...]) -> TokenWish:
-        """A token of this name within the limits as entered."""
-        lines = self._origins.toPlainText().splitlines()
-        return TokenWish(
-            name,
-            allows,
-            self._collections.ticked,
-            tuple(line.strip() for line in lines if line.strip()),
-            self._rate.value(),
-            self._days.value(),
-            self._lists_sources.isChecked(),
-            self._passes_markup.isChecked(),
-        )
-
-
 _WIDTH_PX = 480
 _LONGEST_NAME = 80
+_ONLY = tr("Only in these collections (none ticked: all of them):")
 _ONCE = tr(
     "Enter it in the program as the key. It is shown this once and kept nowhere in this app: if it"
     " is lost, revoke it and make another."
@@ -178,7 +112,11 @@ class NewTokenDialog(FormDialog):
         self._allowed = {each: QCheckBox(words) for each, words in ALLOWED.items()}
         next(iter(self._allowed.values())).setChecked(True)
         self._more = TextButton(tr("More limits"), kind="quiet")
-        self._limits = TokenLimits(collections)
+        self._collections = TickedList(tr("Only in these collections"), collections)
+        self._limits = ValueForm(tr("Limits"), TokenWish("", ()), _ONLY)
+        self._limits.add_note(self._collections)
+        self._limits.add("origins", "requests_per_minute", "days", "lists_sources", "passes_markup")
+        self._limits.show_value(self._limits.value)
         self._limits.hide()
         super().__init__(tr("New token"), self._form(), _WIDTH_PX, parent, send=tr("Make token"))
         self._secret = QLineEdit(readOnly=True)
@@ -214,8 +152,12 @@ class NewTokenDialog(FormDialog):
 
     def value(self) -> TokenWish:
         """The wish as entered."""
-        allows = tuple(each for each, box in self._allowed.items() if box.isChecked())
-        return self._limits.wish(self._name.text().strip(), allows)
+        return replace(
+            self._limits.read(),
+            name=self._name.text().strip(),
+            allows=tuple(each for each, box in self._allowed.items() if box.isChecked()),
+            collection_ids=self._collections.ticked,
+        )
 
     def show_secret(self, secret: str) -> None:
         """Show the secret of the token that was made, in place of the question."""

@@ -9,6 +9,7 @@ from statistics import median
 from typing import ClassVar, Literal, get_args
 
 from desktop_rag.core.records import Record
+from desktop_rag.core.setting_text import marked, setting
 
 # Only with a public key: with the others, whoever can check a token can make one.
 Algorithm = Literal[
@@ -61,11 +62,26 @@ class TokenWish:
     name: str
     allows: tuple[str, ...]
     collection_ids: tuple[str, ...] = ()
-    origins: tuple[str, ...] = ()
-    requests_per_minute: int = 120
-    days: float = 0
-    lists_sources: bool = False
-    passes_markup: bool = False
+    origins: tuple[str, ...] = setting(
+        (),
+        marked("Web origins"),
+        empty="https://wiki.example",
+        about=marked("Web pages that may use it, separated by commas."),
+    )
+    requests_per_minute: int = setting(
+        120, marked("Requests in a minute"), empty=marked("No limit"), most=100_000, step=10
+    )
+    days: float = setting(0, marked("Ends after days"), empty=marked("Never"), most=3_650, step=30)
+    lists_sources: bool = setting(
+        default=False,
+        name=marked("End answers with a list of their sources"),
+        about=marked("For programs that show no sources: otherwise they are beside the text only."),
+    )
+    passes_markup: bool = setting(
+        default=False,
+        name=marked("Leave images and HTML in answers"),
+        about=marked("For a program that makes them harmless itself."),
+    )
     logins: tuple[str, ...] = ()
 
 
