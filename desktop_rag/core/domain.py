@@ -225,7 +225,8 @@ class Source:
             return self.path.name or str(self.path)
         if self.links.remote:
             place = urlsplit(self.links.urls[0])
-            return f"{unquote(place.path.rstrip('/').rpartition('/')[2]) or '/'} ({place.hostname})"
+            folder = unquote(place.path.rstrip("/").rpartition("/")[2])
+            return f"{folder or self.links.remote} ({place.hostname})"
         more = len(self.links.urls) - 1
         return self.links.urls[0] + (f" and {more} more" if more else "")
 

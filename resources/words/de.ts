@@ -1610,8 +1610,16 @@ Die vollständige Adresse lautet:
         <translation>Entfernte Sammlung</translation>
     </message>
     <message>
+        <source>Zotero library</source>
+        <translation>Zotero-Bibliothek</translation>
+    </message>
+    <message>
         <source>Collections</source>
         <translation>Sammlungen</translation>
+    </message>
+    <message>
+        <source>Zotero must be running, and let other applications on this computer communicate with it (its settings, under Advanced).</source>
+        <translation>Zotero muss laufen und anderen Programmen auf diesem Computer den Austausch erlauben (in seinen Einstellungen unter „Erweitert“).</translation>
     </message>
     <message>
         <source>My documents</source>
@@ -8544,6 +8552,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Schreibt kein JSON nach einem Schema.</translation>
     </message>
     <message>
+        <source>http://localhost:23119/</source>
+        <translation>http://localhost:23119/</translation>
+    </message>
+    <message>
         <source>is missing</source>
         <translation>fehlt</translation>
     </message>
@@ -10698,6 +10710,10 @@ Was kostet der Eintritt?</translation>
         <translation>Es schrieb immer wieder dasselbe und wurde angehalten. Drücken Sie „Erneut versuchen“, oder wählen Sie ein anderes Modell.</translation>
     </message>
     <message>
+        <source>Its address is http://localhost:23119/.</source>
+        <translation>Die Adresse ist http://localhost:23119/.</translation>
+    </message>
+    <message>
         <source>Its building was cut off, so searches compare all vectors. It is built anew when nothing else is to be done.</source>
         <translation>Sein Aufbau wurde abgebrochen, deshalb vergleichen Suchen alle Vektoren. Er wird neu aufgebaut, wenn sonst nichts zu tun ist.</translation>
     </message>
@@ -11970,6 +11986,10 @@ Was kostet der Eintritt?</translation>
         <translation>Die Datei ist kein CSV.</translation>
     </message>
     <message>
+        <source>The file is not in the storage folder of Zotero.</source>
+        <translation>Die Datei ist nicht im Speicherordner von Zotero.</translation>
+    </message>
+    <message>
         <source>The file is too large</source>
         <translation>Die Datei ist zu groß</translation>
     </message>
@@ -13232,6 +13252,18 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Your question was not sent. End the program that listens at {address}.</source>
         <translation>Ihre Frage wurde nicht gesendet. Beenden Sie das Programm, das auf {address} wartet.</translation>
+    </message>
+    <message>
+        <source>Zotero does not say where the file is.</source>
+        <translation>Zotero sagt nicht, wo die Datei ist.</translation>
+    </message>
+    <message>
+        <source>Zotero is read on this computer only.</source>
+        <translation>Zotero wird nur auf diesem Computer gelesen.</translation>
+    </message>
+    <message>
+        <source>Zotero may fetch it when the attachment is opened there.</source>
+        <translation>Zotero holt sie vielleicht, wenn der Anhang dort geöffnet wird.</translation>
     </message>
     <message>
         <source>[data]</source>

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 from typing import BinaryIO, cast
 from urllib.parse import urlencode
 
@@ -35,11 +36,16 @@ _NO_NAME = re.compile(r"[/\\\x00-\x1f\x7f]+")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A value, and its ETag. `is_same`: it is as it was at the ETag that was given."""
+    """A value and the headers. `is_same`: it is as it was at the ETag that was given."""
 
     value: object
-    etag: str = ""
+    headers: Mapping[str, str]
     is_same: bool = False
+
+    @property
+    def etag(self) -> str:
+        """What tells this value from others; "" where the server does not say."""
+        return self.headers.get("etag", "")
 
 
 class JsonRemote(Remote):
@@ -88,9 +94,9 @@ class JsonRemote(Remote):
         headers = {"Accept": "application/json"} | ({"If-None-Match": etag} if etag else {})
         status, found, content = self._place.read("GET", url, headers, b"", _MOST_BYTES)
         if status == _SAME:
-            return Answer(None, etag, is_same=True)
+            return Answer(None, found, is_same=True)
         try:
-            return Answer(strict_json(content), found.get("etag", ""))
+            return Answer(strict_json(content), found)
         except ValueError as exc:
             raise unreadable() from exc
 
@@ -168,6 +174,17 @@ def one_line(text: str) -> str:
 def file_name(title: str, suffix: str = "") -> str:
     """A title as the name of a file or folder."""
     return f"{one_line(_NO_NAME.sub(' ', title))[:_LONGEST_NAME].strip('. ') or '_'}{suffix}"
+
+
+def apart(items: Iterable[Item]) -> tuple[Item, ...]:
+    """The items; of those with the same path, all but the first with their id in the name."""
+    made: dict[str, Item] = {}
+    for item in items:
+        path = PurePosixPath(item.path)
+        if item.path.casefold() in made:
+            path = path.with_name(f"{path.stem} {item.item_id}{path.suffix}")
+        made[str(path).casefold()] = replace(item, path=str(path))
+    return tuple(made.values())
 
 
 def with_front(title: str, dated: str, tags: Iterable[str], text: str) -> str:

@@ -16,6 +16,7 @@ from desktop_rag.features.remote_sources.remote import Remote, RemoteKind
 from desktop_rag.features.remote_sources.remote_round import RemoteRun, readable, reason_of
 from desktop_rag.features.remote_sources.trackers import TRACKERS
 from desktop_rag.features.remote_sources.webdav import WEBDAV
+from desktop_rag.features.remote_sources.zotero import ZOTERO
 from desktop_rag.features.web_pages.page_address import origin_of
 from desktop_rag.ingest.scanning.disk_walk import FileCount, FoundFile
 from desktop_rag.ingest.sources.fetch_rounds import FetchRounds, FetchRun
@@ -34,7 +35,7 @@ _ROOT = Path("/remote")
 
 def remote_kinds() -> Mapping[str, RemoteKind]:
     """The kinds of remotes by name, those of installed packages after the app's own."""
-    kinds = {kind.name: kind for kind in (WEBDAV, *TRACKERS)}
+    kinds = {kind.name: kind for kind in (WEBDAV, *TRACKERS, ZOTERO)}
     for entry in entry_points(group=REMOTES):
         kind: RemoteKind = entry.load()
         kinds.setdefault(kind.name, kind)
