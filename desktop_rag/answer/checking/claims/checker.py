@@ -30,10 +30,10 @@ from desktop_rag.answer.checking.claims.backing import (
     words_of,
 )
 from desktop_rag.answer.checking.claims.derived import (
+    are_told_in_turn,
     is_count,
     is_derived,
     is_reckoned,
-    is_told_result,
 )
 from desktop_rag.answer.checking.claims.exact import (
     COMPUTED,
@@ -393,13 +393,13 @@ class ClaimChecker:
         around = [figure for one in found for figure in one.around]
         derived = [one for one in unknown if is_derived(one, around, claim)]
         given = [*unknown, *calculated]
-        is_told = len(given) == 1 and _is_told(claim, given[0], found, around)
+        is_told = bool(given) and _is_told(claim, given, found, around)
         # Another source may say what the nearest one has otherwise.
         others = [one.index.figures for one in found[1:]]
         known = [
             *(one for one in quantities(claim) if any(other.has(one) for other in others)),
             *calculated,
-            *(derived if is_told else ()),
+            *(unknown if is_told else ()),
         ]
         differing = find_differences(claim, best.index, best.comparison.alignment)
         if differing.is_contradiction and not _are_of(known, differing.all):
@@ -517,19 +517,22 @@ class ClaimChecker:
 
 
 def _is_told(
-    claim: str, said: Quantity, found: Sequence[_Candidate], around: Sequence[Quantity]
+    claim: str, given: Sequence[Quantity], found: Sequence[_Candidate], around: Sequence[Quantity]
 ) -> bool:
-    """True when a claim says only the result of a calculation, of things that the sources name."""
+    """True when a claim says only results of calculations, of things that the sources name."""
     tokens = found[0].claim
     if _has_condition(tokens) or any(t.role is TokenRole.NEGATION for t in tokens):
         return False
-    behind = next((token for token in tokens if token.start >= said.end), None)
-    counted = [behind] if behind and behind.is_content and not said.unit else []
+    behind = [
+        next((t for t in tokens if t.start >= one.end), None) for one in given if not one.unit
+    ]
+    counted = [token for token in behind if token and token.is_content]
     known = frozenset[str]().union(*(one.index.stems for one in found))
     if _absent_names(claim, found) or any(token.stem not in known for token in counted):
         return False
     beside = {token.word for one in found for token in one.comparison.window.tokens}
-    return is_told_result(said, around, claim, beside)
+    own = [one for one in quantities(claim) if one not in given]
+    return any(are_told_in_turn(given, known, claim, beside) for known in (around, own))
 
 
 def _is_calculated(said: Quantity, given: str, sources: Mapping[int, SourceIndex]) -> bool:

@@ -25,7 +25,7 @@ _MOST_COMPARED = 4
 _MONTHS, _HUNDRED = 12, 100
 # The lists of words by which a calculation is told.
 _TOLD_BY = {
-    "sum": ("summing",),
+    "sum": ("summing", "included"),
     "difference": ("differing", "rising", "falling", "remaining"),
     "rest": ("remaining",),
     "month": ("each_month",),
@@ -67,13 +67,30 @@ def is_told_result(
     results = [
         value
         for kind, value, unit in _results(said, around, claim)
-        if any(not told.isdisjoint(listed(name)) for name in _TOLD_BY.get(kind, ()))
+        if (kind == "times" or any(told & listed(name) for name in _TOLD_BY.get(kind, ())))
         and not listed(_GIVEN_FOR.get(kind, "function")).isdisjoint(beside)
         and (unit == said.unit or not (unit and said.unit))
     ]
     digits = len((said.values[0] / said.steps[0]).normalize().as_tuple().digits)
     is_precise = len(set(results)) * _HUNDRED <= 10 ** (digits + 1)
     return is_precise and any(map(said.is_written_for, results))
+
+
+def are_told_in_turn(
+    absent: Sequence[Quantity], around: Sequence[Quantity], claim: str, beside: Collection[str]
+) -> bool:
+    """True when figures give all the `absent` ones, each with those that came before.
+
+    Gross profit less expenses is so much, a margin of so much.
+    """
+    left, known = list(absent), list(around)
+    while left:
+        given = next((one for one in left if is_told_result(one, known, claim, beside)), None)
+        if given is None:
+            return False
+        left.remove(given)
+        known.insert(0, given)
+    return True
 
 
 def _results(

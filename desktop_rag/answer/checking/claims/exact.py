@@ -93,21 +93,23 @@ class Computed:
     value: str
 
 
-def computed(claim: str, known: Sequence[KnownQuantities]) -> Computed | None:
+def computed(
+    claim: str, known: Sequence[KnownQuantities], labels: Collection[str]
+) -> Computed | None:
     """The calculation that a claim states, done again; None when it states none for sure.
 
     All of its inputs must be in the sources. A result is wrong only where it is clear how it was
-    meant to be calculated.
+    meant to be calculated. `labels` are words that tell of none, as in "total assets".
     """
     said = [one for one in quantities(claim) if not one.date]
     written = list(_written_out(claim, said))
-    told = [] if written else list(_told(claim, said, known))
+    told = [] if written else list(_told(claim, said, known, labels))
     found = [one for one in written or told if _are_known(one, known)]
     for calculation in found:
         if _fitting(claim, calculation, known):
             return Computed(calculation, True, "")
     # Of a calculation that is written out, the nearest figure is meant to be the result.
-    sure = {one.result.start: one for one in (found[:1] if written else found)}
+    sure = {(one.result.start, one.compute): one for one in (found[:1] if written else found)}
     if len(sure) != 1:
         return None
     [calculation] = sure.values()
@@ -243,7 +245,7 @@ def _results_of(claim: str, said: Sequence[Quantity], run: Sequence[Quantity]) -
 
 
 def _told(
-    claim: str, said: Sequence[Quantity], known: Sequence[KnownQuantities]
+    claim: str, said: Sequence[Quantity], known: Sequence[KnownQuantities], labels: Collection[str]
 ) -> Iterator[Calculation]:
     """The calculations that words tell of."""
     figures = [one for one in said if not (one.is_year or _is_name(claim, one))][:_MOST_INPUTS]
@@ -251,7 +253,7 @@ def _told(
     if changes:
         yield from changes
         return
-    written = {word.casefold() for word in words(claim)}
+    written = {word.casefold() for word in words(claim)}.difference(labels)
     parts = list(_parts_of(claim, written))
     figures += parts
     absent = [one for one in figures if not any(source.has(one) for source in known)]
@@ -264,11 +266,12 @@ def _told(
             if len(rest) == len(("A", "B")) and ordered[1].start > result.start:
                 yield Calculation(result, tuple(ordered), _quotient)
         elif written & listed("averaging") and len(alike) > 1:
-            yield Calculation(result, tuple(alike), lambda values: sum_of(values) / len(values))
-        elif written & listed("summing") and len(alike) > 1:
-            yield Calculation(result, tuple(alike), sum_of)
-        elif written & listed("differing") and len(alike) == len(("A", "B")):
-            yield Calculation(result, tuple(alike), _difference)
+            yield Calculation(result, tuple(alike), _mean)
+        elif written & (listed("summing") | listed("differing")) and len(alike) > 1:
+            if written & listed("summing"):
+                yield Calculation(result, tuple(alike), sum_of)
+            if written & listed("differing") and len(alike) == len(("A", "B")):
+                yield Calculation(result, tuple(alike), _difference)
         elif len(rest) == len(("A", "B")) and not any(one.is_percent for one in rest):
             yield from _quotients(result, rest, written)
 
@@ -336,6 +339,10 @@ def _quotient(values: Inputs) -> Decimal:
 
 def _growth(values: Inputs) -> Decimal:
     return values[1] / values[0] - 1
+
+
+def _mean(values: Inputs) -> Decimal:
+    return sum_of(values) / len(values)
 
 
 def _difference(values: Inputs) -> Decimal:
@@ -532,7 +539,7 @@ def _of_rows(claim: str, source: int, told: RowsTold) -> CheckedClaim:
 
 def _recomputed(claim: str, sources: Mapping[int, SourceIndex]) -> CheckedClaim | None:
     known = [index.figures for index in sources.values()]
-    found = computed(claim, known)
+    found = computed(claim, known, _labels_in(claim, sources))
     if found is None:
         return None
     calculation, result = found.calculation, found.calculation.result
@@ -543,6 +550,13 @@ def _recomputed(claim: str, sources: Mapping[int, SourceIndex]) -> CheckedClaim 
             return None
         return certain(claim, evidence, COMPUTED, Basis.COMPUTED)
     return _miscomputed(claim, result, found.value, evidence)
+
+
+def _labels_in(claim: str, sources: Mapping[int, SourceIndex]) -> set[str]:
+    """The words that tell of a sum, but stand before the same word in a source as in the claim."""
+    said, texts = words(claim.casefold()), [index.text.casefold() for index in sources.values()]
+    pairs = (pair for pair in pairwise(said) if pair[0] in listed("summing"))
+    return {one for one, other in pairs if any(f"{one} {other}" in text for text in texts)}
 
 
 def _miscomputed(

@@ -1,7 +1,7 @@
 """What is told without a model, in every language: quotes, figures and calculations."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import pytest
@@ -272,6 +272,45 @@ def test_a_result_that_is_told_without_its_figures_is_computed(claim: str, is_sa
     checked = checker().check(claim, [_ACCOUNTS])
     assert (checked.verdict is Verdict.SUPPORTED) is is_said
     assert (checked.basis is Basis.COMPUTED) is is_said
+
+
+INCOME = """\
+Consolidated statements of income (in millions)
+Total revenue 17,606 15,785
+Gross profit 15,441 13,920
+Total operating expenses 9,343 8,118
+"""
+RENT = "The monthly rent is EUR 1,450. The service charges are EUR 210 a month."
+_MARGIN = (
+    "Gross profit of $15,441 million less total operating expenses of $9,343 million is {} million,"
+    " a margin of {} of the revenue of $17,606 million."
+)
+_LEFT = (
+    "Total operating expenses of $9,343 million leave {} million of a profit of $15,441 million."
+)
+_RENT = "The rent and the service charges are together EUR {} a month, EUR {} a year."
+
+
+@pytest.mark.parametrize(
+    ("claim", "right", "wrong", "source"),
+    [
+        (_MARGIN, ("$6,098", "34.6 %"), ("$6,098", "38.6 %"), INCOME),
+        (_LEFT, ("$6,098",), ("$6,908",), INCOME),
+        (_RENT, ("1,660", "19,920"), ("1,760", "19,920"), RENT),
+        ("Three monthly rents are EUR {}.", ("4,350",), ("4,530",), RENT),
+    ],
+)
+def test_one_result_of_a_calculation_gives_the_next(
+    claim: str, right: Sequence[str], wrong: Sequence[str], source: str
+) -> None:
+    checked = checker().check(claim.format(*right), [source])
+    assert (checked.verdict, checked.basis) == (Verdict.SUPPORTED, Basis.COMPUTED)
+    assert checker().check(claim.format(*wrong), [source]).verdict is not Verdict.SUPPORTED
+
+
+def test_a_label_with_a_word_for_a_sum_tells_of_none() -> None:
+    claim = "After total operating expenses of $9,343 million, $6,098 million of $15,441 million."
+    assert checker().check(claim, [INCOME]).basis is not Basis.COMPUTED
 
 
 @pytest.mark.parametrize(
