@@ -23,6 +23,7 @@ from desktop_rag.core.errors import os_error_as
 from desktop_rag.core.files.own_files import object_in
 from desktop_rag.core.settings import ServerSettings
 from desktop_rag.features.server.access.access_tokens import Token, TokenBook
+from desktop_rag.features.server.access.sessions import Session
 from desktop_rag.features.server.access.user_tokens import Key, claims_in, keys_in, name_of
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.values.access_values import USUAL_ALGORITHMS, AccessRule
@@ -36,15 +37,6 @@ _KNOWN_S = 3600.0
 # A provider may have changed its keys since, but is not asked for each token that is wrong.
 _FRESH_S = 60.0
 _OK = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Person:
-    """Who has logged in: by a token of this server, a name that identifies nobody, the ID token."""
-
-    token: Token
-    user: str
-    login: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +81,8 @@ class ProviderLogin:
         address = self._provider(_KNOWN_S).said["authorization_endpoint"]
         return f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}", secret
 
-    def end(self, secret: str, back: str, answer: Mapping[str, str]) -> Person:
-        """Who came back with this answer of the provider. Refuses anything but a clear one."""
+    def end(self, secret: str, back: str, answer: Mapping[str, str]) -> Session:
+        """The session of who came back with this answer. Refuses anything but a clear one."""
         state = answer.get("state", "").encode("utf-8", "replace")
         if not (secret and hmac.compare_digest(state, _derived(secret, "state").encode())):
             raise Refusal(403, "This login was not begun here, or too long ago. Log in again.")
@@ -104,7 +96,7 @@ class ProviderLogin:
         nonce = str(claims.get("nonce", "")).encode("utf-8", "replace")
         if not hmac.compare_digest(nonce, _derived(secret, "nonce").encode()):
             raise _wrong("its token is for another login")
-        return Person(self._token(claims), name_of(claims), login)
+        return Session(self._token(claims), name_of(claims), login)
 
     def _id_token(self, provider: _Provider, code: str, back: str, secret: str) -> str:
         settings = self._settings()

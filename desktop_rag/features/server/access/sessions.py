@@ -52,10 +52,10 @@ class Sessions:
         # By the digest of the id, so that a lookup tells nothing about ids by its time.
         self._sessions: dict[str, Session] = {}
 
-    def open(self, token: Token, user: str = "", login: str = "") -> str:
-        """The id of a new session, for a cookie. Beyond a number the oldest one ends."""
+    def open(self, session: Session) -> str:
+        """Begin a session; its id, for a cookie. Beyond a number the oldest one ends."""
         now, session_id = self._clock(), secrets.token_urlsafe(32)
-        session = Session(token, user, login, started_at=now, used_at=now)
+        session.started_at = session.used_at = now
         with self._lock:
             while len(self._sessions) >= _MOST:
                 del self._sessions[min(self._sessions, key=lambda k: self._sessions[k].used_at)]

@@ -499,7 +499,7 @@ class AdminRoutes:
         if former := self._session(asked):
             self._sessions.close(former)
         self._serving.uses.note(token.token_id)
-        session_id = self._sessions.open(token)
+        session_id = self._sessions.open(Session(token))
         response = RedirectResponse("/admin", _SEE_OTHER)
         response.set_cookie(
             self._cookie, session_id,

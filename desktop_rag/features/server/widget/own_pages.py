@@ -72,17 +72,16 @@ class OwnPages:
         to, _, secret = request.cookies.get(self._begun, "").partition(".")
         back, answer = self._address(request, _BACK), dict(request.query_params)
         try:
-            person = await serving.workers.call(partial(serving.login.end, secret, back, answer))
+            session = await serving.workers.call(partial(serving.login.end, secret, back, answer))
         except (Refusal, AppError) as fault:
             return _refused(request, fault)
         if former := serving.sessions.of(exchange):
             serving.sessions.close(former)
-        serving.uses.note(person.token.token_id)
-        session_id = serving.sessions.open(person.token, person.user, person.login)
+        serving.uses.note(session.token.token_id)
         response = RedirectResponse(_PAGES.get(to, CHAT), _SEE_OTHER)
         response.set_cookie(
-            serving.sessions.cookie, session_id, path="/", secure=self._is_secure(request),
-            httponly=True, samesite="lax",
+            serving.sessions.cookie, serving.sessions.open(session), path="/",
+            secure=self._is_secure(request), httponly=True, samesite="lax",
         )  # fmt: skip
         response.delete_cookie(self._begun, LOGIN, httponly=True, samesite="lax")
         return response

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from desktop_rag.features.server.access.access_tokens import TokenBook, TokenScope, new_token
-from desktop_rag.features.server.access.sessions import IDLE_S, Sessions
+from desktop_rag.features.server.access.sessions import IDLE_S, Session, Sessions
 from desktop_rag.features.server.values.access_values import TokenWish
 from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.conftest import Server
@@ -145,14 +145,14 @@ def test_guessing_is_slowed_down(browser: AdminBrowser) -> None:
 def test_a_session_ends_after_a_rest_and_after_a_day_of_work() -> None:
     now = [0.0]
     sessions = Sessions(lambda _: TOKEN, clock=lambda: now[0])
-    session_id = sessions.open(TOKEN)
+    session_id = sessions.open(Session(TOKEN))
     session = sessions.find(session_id)
     for _ in range(5):
         now[0] += IDLE_S - 1
         assert sessions.find(session_id) is session
     now[0] += IDLE_S
     assert sessions.find(session_id) is None
-    session_id = sessions.open(TOKEN)
+    session_id = sessions.open(Session(TOKEN))
     while now[0] < 12 * 3600 and sessions.find(session_id):
         now[0] += IDLE_S / 2
     assert 8 * 3600 <= now[0] < 12 * 3600
@@ -162,6 +162,6 @@ def test_a_session_ends_after_a_rest_and_after_a_day_of_work() -> None:
 @pytest.mark.slow
 def test_the_session_after_many_others_still_opens() -> None:
     sessions = Sessions(lambda _: TOKEN)
-    ids = [sessions.open(TOKEN) for _ in range(1_100)]
+    ids = [sessions.open(Session(TOKEN)) for _ in range(1_100)]
     assert sessions.find(ids[-1])
     assert sessions.find(ids[0]) is None
