@@ -211,6 +211,9 @@ async def _on_fault(request: Request, fault: Exception) -> Response:
 
 _MOST_CONNECTIONS = 512
 _MOST_HEADER_BYTES = 64 * 1024
+# Clients and proxies end an idle connection after 5 to 60 s. Ended here at the same moment, it
+# would lose their next request.
+_KEPT_OPEN_S = 75
 # Streams that are still open at the end are cut after this long.
 _GRACE_S = 3
 
@@ -326,6 +329,7 @@ class LocalServer:
             access_log=False,
             proxy_headers=False,
             server_header=False,
+            timeout_keep_alive=_KEPT_OPEN_S,
             limit_concurrency=_MOST_CONNECTIONS,
             h11_max_incomplete_event_size=_MOST_HEADER_BYTES,
             timeout_graceful_shutdown=_GRACE_S,

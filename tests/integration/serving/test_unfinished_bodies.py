@@ -1,9 +1,12 @@
 """Bodies that are longer than what is sent, of requests whose answers don't need them."""
 
+import asyncio
 import socket
 import time
 from http.client import HTTPResponse
+from typing import Any
 
+import httpx2
 import pytest
 
 from desktop_rag.features.server.guards import request_guard
@@ -76,3 +79,23 @@ def test_after_a_late_body_no_later_request_is_cut_off(
         until = time.monotonic() + 0.5
         while time.monotonic() < until:
             assert health(connection, server)[0] == 200
+
+
+@pytest.mark.slow
+def test_an_idle_connection_is_ended_by_the_client_not_in_the_middle_of_its_request(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    later = asyncio.BaseEventLoop.call_later
+
+    def noted(loop: asyncio.BaseEventLoop, delay: float, *asked: Any, **more: Any) -> Any:
+        waits.append(delay)
+        return later(loop, delay, *asked, **more)
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "call_later", noted)
+    connection, _ = asked(server, 0)
+    with connection:
+        # The wait after the first began before this is answered.
+        health(connection, server)
+        # The pool of httpx, and so the client of OpenAI, keeps one for 5 s.
+        assert max(waits) > (httpx2.Limits().keepalive_expiry or 0) + 50
