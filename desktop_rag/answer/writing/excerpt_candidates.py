@@ -97,10 +97,19 @@ def surroundings_of(
 
 # What the first lines of a document say of its date.
 _HEAD = 600
+_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)(?:[-_.](\d\d)(?:[-_.](\d\d))?)?(?!\d)")
 _ISO_DATE = re.compile(r"(?<!\d)(?:19|20)\d\d-\d\d-\d\d")
+# “As of March 2024” stands in the first line or two.
+_MONTH = re.compile(r"([^\W\d_]+)\.? ((?:19|20)\d\d)(?!\d)")
+_TITLE = 100
 _VERSION = re.compile(r"(?i)(?<![^\W_])v(?:er(?:sion)?)?[ ._-]?(\d{1,4})(?!\d)")
 _WORDS = re.compile(r"[^\W\d_]+")
 _VERSION_WORDS = frozenset({"v", "ver", "version"})
+# Words of names of files that replace others, whatever number these have.
+_NEW = frozenset(
+    re.findall(r"\w+", "final latest current new neu neue aktuell endfassung signed unterschrieben")
+)
+_LAST = 10_000
 # Words of names of files and folders that others replaced.
 _OLD = frozenset(
     re.findall(
@@ -120,17 +129,36 @@ def versions_of(documents: Sequence[Document], heads: Mapping[str, str]) -> dict
         said = [word.casefold() for word in _WORDS.findall(stem)]
         is_old = not _OLD.isdisjoint((*said, document.path.parent.name.casefold()))
         number = _VERSION.search(stem)
-        texts = (stem, document.dated, heads.get(document.document_id, ""))
-        date = next((day[0] for text in texts if (day := _ISO_DATE.search(text))), "")
-        series = tuple(word for word in said if word not in _OLD and word not in _VERSION_WORDS)
-        order = (int(number[1]) if number else 0, date)
+        head = heads.get(document.document_id, "")
+        date = _date_of(stem, document.dated, head)
+        series = tuple(word for word in said if word not in _OLD | _NEW | _VERSION_WORDS)
+        is_last = not (_NEW.isdisjoint(said) or _DATE.search(stem))
+        order = (_LAST if is_last else int(number[1]) if number else 0, date)
         found[document.document_id] = order, Version(series, date, is_old)
-    newest = {version.series: order for order, version in sorted(found.values(), key=itemgetter(0))}
+    current = (each for each in found.values() if not each[1].is_older)
+    newest = {version.series: order for order, version in sorted(current, key=itemgetter(0))}
     return {
-        key: replace(version, is_older=version.is_older or order < newest[version.series])
+        key: replace(
+            version, is_older=version.is_older or _is_before(order, newest[version.series])
+        )
         for key, (order, version) in found.items()
         if version.series
     }
+
+
+def _is_before(order: tuple[int, str], newest: tuple[int, str]) -> bool:
+    """True for an earlier version; what has no date is before no other of its number."""
+    return order < newest if order[1] else order[0] < newest[0]
+
+
+def _date_of(stem: str, dated: str, head: str) -> str:
+    """The day, month or year that a name, or else the document itself tells; "" for none."""
+    if named := _DATE.search(stem):
+        return "-".join(filter(None, named.groups()))
+    if day := _ISO_DATE.search(dated) or _ISO_DATE.search(head):
+        return day[0]
+    months = ((month_numbers().get(m[1].casefold()), m[2]) for m in _MONTH.finditer(head[:_TITLE]))
+    return next((f"{year}-{month:02}" for month, year in months if month), "")
 
 
 def is_about_older(question: str) -> bool:

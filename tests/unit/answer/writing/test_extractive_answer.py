@@ -489,6 +489,19 @@ def test_versions_are_told_by_names_dates_and_folders() -> None:
     assert older("/a/old/Lease Quay 3.docx", "/a/Lease Mill 4.docx") == ["/a/old/Lease Quay 3.docx"]
     assert older("/a/Rules (draft).md", "/a/Rules.md") == ["/a/Rules (draft).md"]
     assert older("/a/north.md", "/a/south.md", head="Since 2020-01-01") == []
+    assert older("/a/Fees v1.md", "/a/Fees final.md", "/a/Fees v2.md") == [
+        "/a/Fees v1.md", "/a/Fees v2.md",
+    ]  # fmt: skip
+    assert older("/a/Rates 2022.md", "/a/Rates_2024-03.md", "/a/Rates.md") == ["/a/Rates 2022.md"]
+    assert older("/a/Rates 2022.md", "/a/Rates draft 2024.md") == ["/a/Rates draft 2024.md"]
+
+
+def test_a_month_in_the_first_lines_dates_a_version() -> None:
+    paths = {"1": "/a/House rules.md", "2": "/b/House rules.md"}
+    documents = [replace(document(key), document_id=key, path=Path(p)) for key, p in paths.items()]
+    heads = {"1": "House rules\nAs of March 2019", "2": "House rules\nStand: Oktober 2023"}
+    found = versions_of(documents, heads)
+    assert [version.is_older for version in found.values()] == [True, False]
 
 
 def test_a_sentence_that_goes_on_is_quoted_with_the_one_before() -> None:
