@@ -34,8 +34,8 @@ class RemoteRoom(Room):
             return self.opened[-1]
 
         self.secrets = KeptSecrets("test", MemoryKeyring)
-        quick = replace(kind, open=open_quickly)
-        self.remotes = RemoteSources(self.kit, quick, self.secrets, lambda: self.now)
+        self.quick = replace(kind, open=open_quickly)
+        self.remotes = RemoteSources(self.kit, self.quick, self.secrets, lambda: self.now)
         self.journal = Journal(self.database)
 
     def start(self) -> None:

@@ -2444,8 +2444,24 @@ Die vollständige Adresse lautet:
         <translation>„{name}“ aus der Bibliothek entfernen? Die Dateien bleiben, wo sie sind, müssen aber bei erneutem Hinzufügen neu indiziert werden.</translation>
     </message>
     <message>
+        <source>Google Drive</source>
+        <translation>Google Drive</translation>
+    </message>
+    <message>
         <source>Folders</source>
         <translation>Ordner</translation>
+    </message>
+    <message>
+        <source>Client ID</source>
+        <translation>Client-ID</translation>
+    </message>
+    <message>
+        <source>Client secret</source>
+        <translation>Client-Schlüssel</translation>
+    </message>
+    <message>
+        <source>Both are made once in Google&apos;s console, for a desktop app. Then a page of Google opens in your browser, where you let this app read your Drive.</source>
+        <translation>Beide entstehen einmal in der Konsole von Google, für eine Desktop-App. Dann öffnet sich im Browser eine Seite von Google, auf der Sie dieser App erlauben, Ihr Drive zu lesen.</translation>
     </message>
     <message>
         <source>Changed today</source>
@@ -4688,10 +4704,6 @@ Die Datei bleibt.</translation>
         <translation>„{name}“ braucht {needed:.1f} GB Arbeitsspeicher, und {free_bytes:.1f} GB sind frei.</translation>
     </message>
     <message>
-        <source>Cloud folders you added</source>
-        <translation>Cloud-Ordner, die Sie hinzugefügt haben</translation>
-    </message>
-    <message>
         <source>Embeddings</source>
         <translation>Einbettungen</translation>
     </message>
@@ -4704,10 +4716,6 @@ Die Datei bleibt.</translation>
         <translation>Anmeldungen über OpenID Connect</translation>
     </message>
     <message>
-        <source>Remove the cloud folder, or choose to fetch it only on request.</source>
-        <translation>Den Cloud-Ordner entfernen, oder ihn nur auf Wunsch abrufen lassen.</translation>
-    </message>
-    <message>
         <source>The endpoint chosen as embedding model, for all documents or for a collection.</source>
         <translation>Der als Einbettungsmodell gewählte Endpunkt, für alle Dokumente oder für eine Sammlung.</translation>
     </message>
@@ -4716,20 +4724,12 @@ Die Datei bleibt.</translation>
         <translation>Der Anbieter der Anmeldung, den Sie für den lokalen Server genannt haben.</translation>
     </message>
     <message>
-        <source>The server of each cloud folder, and no other host.</source>
-        <translation>Der Server jedes Cloud-Ordners, und kein anderer Rechner.</translation>
-    </message>
-    <message>
         <source>The text of all documents it embeds, your questions, and the key of the endpoint.</source>
         <translation>Der Text aller Dokumente, die er einbettet, Ihre Fragen und der Schlüssel des Endpunkts.</translation>
     </message>
     <message>
         <source>When a person logs in to the pages of the local server.</source>
         <translation>Wenn sich jemand an den Seiten des lokalen Servers anmeldet.</translation>
-    </message>
-    <message>
-        <source>When you add a cloud folder, on its schedule, and when you refresh it.</source>
-        <translation>Wenn Sie einen Cloud-Ordner hinzufügen, nach seinem Zeitplan, und wenn Sie ihn aktualisieren.</translation>
     </message>
     <message>
         <source>Which server asks, its client secret, and the code with which a person came back.</source>
@@ -4992,12 +4992,24 @@ Die Datei bleibt.</translation>
         <translation>Stimmen Sie nicht zu, oder entfernen Sie es in den Einstellungen unter „Befehle“.</translation>
     </message>
     <message>
+        <source>Clouds, trackers and libraries you added</source>
+        <translation>Clouds, Tracker und Bibliotheken, die Sie hinzugefügt haben</translation>
+    </message>
+    <message>
+        <source>Remove it, or choose to fetch it only on request.</source>
+        <translation>Entfernen Sie sie, oder lassen Sie sie nur auf Wunsch abrufen.</translation>
+    </message>
+    <message>
         <source>Rights of users of other applications</source>
         <translation>Rechte der Benutzer anderer Anwendungen</translation>
     </message>
     <message>
         <source>The address of the application that you named for a collection.</source>
         <translation>Die Adresse der Anwendung, die Sie für eine Sammlung angegeben haben.</translation>
+    </message>
+    <message>
+        <source>The server of each, and no other host: of GitHub and Google the servers for programs, such as api.github.com and www.googleapis.com.</source>
+        <translation>Der jeweilige Server und kein anderer; von GitHub und Google die Server für Programme, etwa api.github.com und www.googleapis.com.</translation>
     </message>
     <message>
         <source>The token with which its user asks, and for each document of that collection its id, its path below the folder you added, and its address; no text.</source>
@@ -5022,6 +5034,10 @@ Die Datei bleibt.</translation>
     <message>
         <source>To the homeserver: answers with the titles and addresses of their sources, in the rooms on your list. To the local server: questions, what came before them in their thread, messages to be summarised, and tokens that say for whom.</source>
         <translation>An den Heimserver: Antworten mit den Titeln und Adressen ihrer Quellen, in den Räumen auf Ihrer Liste. An den lokalen Server: Fragen, was ihnen in ihrem Thread vorausging, Nachrichten, die zusammengefasst werden sollen, und Token, die sagen, für wen.</translation>
+    </message>
+    <message>
+        <source>When you add one, on its schedule, and when you refresh it.</source>
+        <translation>Beim Hinzufügen, nach Zeitplan und wenn Sie aktualisieren.</translation>
     </message>
     <message>
         <source>While desktop-rag matrix runs, and when you log it in.</source>
@@ -5070,10 +5086,6 @@ Die Datei bleibt.</translation>
     <message>
         <source>Fetching a model</source>
         <translation>Herunterladen eines Modells</translation>
-    </message>
-    <message>
-        <source>Your user name and app password, and requests for lists of files and for files.</source>
-        <translation>Ihr Benutzername und App-Passwort, und Anfragen nach Dateilisten und Dateien.</translation>
     </message>
     <message>
         <source>huggingface.co, or the host that HF_ENDPOINT names, and the store it points to.</source>
@@ -8556,6 +8568,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>http://localhost:23119/</translation>
     </message>
     <message>
+        <source>https://drive.google.com/</source>
+        <translation>https://drive.google.com/</translation>
+    </message>
+    <message>
         <source>is missing</source>
         <translation>fehlt</translation>
     </message>
@@ -10206,6 +10222,10 @@ Was kostet der Eintritt?</translation>
         <translation>Geben Sie sie in den Einstellungen ein, zum Beispiel http://localhost:11434/v1.</translation>
     </message>
     <message>
+        <source>Enter the client secret again in the options of the source, which opens Google&apos;s page.</source>
+        <translation>Geben Sie den Client-Schlüssel in den Optionen der Quelle erneut ein; das öffnet die Seite von Google.</translation>
+    </message>
+    <message>
         <source>Enter the key for {host} again in Settings.</source>
         <translation>Geben Sie den Schlüssel für {host} in den Einstellungen noch einmal ein.</translation>
     </message>
@@ -10300,6 +10320,14 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Give this one another name.</source>
         <translation>Geben Sie dieser einen anderen Namen.</translation>
+    </message>
+    <message>
+        <source>Google did not let the app read the Drive.</source>
+        <translation>Google hat der App das Lesen des Drive nicht erlaubt.</translation>
+    </message>
+    <message>
+        <source>Google no longer accepts the login.</source>
+        <translation>Google nimmt die Anmeldung nicht mehr an.</translation>
     </message>
     <message>
         <source>Hidden columns of the sheet {name} are not read: {count}.</source>
@@ -10866,6 +10894,10 @@ Was kostet der Eintritt?</translation>
         <translation>„{model}“ wird geladen: {waited_s} s.</translation>
     </message>
     <message>
+        <source>Log in on a computer that has one.</source>
+        <translation>Melden Sie sich auf einem Computer an, der einen hat.</translation>
+    </message>
+    <message>
         <source>Look for its new version.</source>
         <translation>Suchen Sie seine neue Fassung.</translation>
     </message>
@@ -10912,6 +10944,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Nextcloud shows the address in its files, under Settings: it ends in /remote.php/dav/files/ and the user.</source>
         <translation>Nextcloud zeigt die Adresse bei den Dateien unter Einstellungen: Sie endet mit /remote.php/dav/files/ und dem Benutzer.</translation>
+    </message>
+    <message>
+        <source>No browser could be opened.</source>
+        <translation>Es ließ sich kein Browser öffnen.</translation>
     </message>
     <message>
         <source>No endpoint address is set.</source>
@@ -10980,6 +11016,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Nobody can log in here: no provider is set.</source>
         <translation>Hier kann sich niemand anmelden: Es ist kein Anbieter eingestellt.</translation>
+    </message>
+    <message>
+        <source>Nobody logged in within five minutes.</source>
+        <translation>Fünf Minuten lang hat sich niemand angemeldet.</translation>
     </message>
     <message>
         <source>None of its pages can be read.</source>
@@ -13066,6 +13106,10 @@ Was kostet der Eintritt?</translation>
         <translation>Versuchen Sie es noch einmal.</translation>
     </message>
     <message>
+        <source>Try it again.</source>
+        <translation>Versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
         <source>Unlock or install a keyring, or set DESKTOP_RAG_API_KEY before starting the app.</source>
         <translation>Entsperren oder installieren Sie einen Schlüsselbund, oder setzen Sie vor dem Start der App DESKTOP_RAG_API_KEY.</translation>
     </message>
@@ -13238,6 +13282,10 @@ Was kostet der Eintritt?</translation>
         <translation>Schreiben Sie die Adresse mit https://.</translation>
     </message>
     <message>
+        <source>Write the client ID.</source>
+        <translation>Schreiben Sie die Client-ID.</translation>
+    </message>
+    <message>
         <source>Write type:pdf, folder:taxes, after:2024 or -word; what is asked stays the question.</source>
         <translation>Schreiben Sie type:pdf, folder:steuern, after:2024 oder -wort; gefragt wird weiter die Frage selbst.</translation>
     </message>
@@ -13330,12 +13378,20 @@ Was kostet der Eintritt?</translation>
         <translation>desktop-rag doctor --repair</translation>
     </message>
     <message>
+        <source>docs/google-docs-and-gmail.md says how one is made.</source>
+        <translation>docs/google-docs-and-gmail.md sagt, wie man eine macht.</translation>
+    </message>
+    <message>
         <source>documents</source>
         <translation>Dokumente</translation>
     </message>
     <message>
         <source>drawing</source>
         <translation>Zeichnung</translation>
+    </message>
+    <message>
+        <source>Your user name and password or token, and requests for lists and for what they name.</source>
+        <translation>Ihr Benutzername mit Passwort oder Token und Anfragen nach Listen und dem, was sie nennen.</translation>
     </message>
     <message>
         <source>e-mail</source>

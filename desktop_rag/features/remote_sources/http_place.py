@@ -99,6 +99,10 @@ class HttpPlace:
         """Close all connections."""
         self._transport.close()
 
+    def set_header(self, name: str, value: str) -> None:
+        """Send another value with each request from now on."""
+        self._headers[name] = value
+
     def read(
         self, method: str, url: str, headers: Mapping[str, str], content: bytes, most_bytes: int
     ) -> tuple[int, Mapping[str, str], bytes]:

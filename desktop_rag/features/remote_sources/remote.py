@@ -137,7 +137,8 @@ class RemoteKind:
     The rest says what is asked for when one is added, in the window and in a terminal: `example` of
     an address, the `address` at first, the names of the fields for the user, the `secret` and the
     folders to choose from, none where there are none, and a `note` for whoever fills them in. What
-    the window shows is `marked` for translation.
+    the window shows is `marked` for translation. `log_in` makes of the secret that was entered the
+    one that is kept, perhaps in the browser of the person.
     """
 
     name: str
@@ -152,6 +153,7 @@ class RemoteKind:
     folders: str = ""
     takes_since: bool = False
     note: str = ""
+    log_in: Callable[[WebLinks, str, Event], str] | None = None
 
     def takes_secret(self, user: str) -> bool:
         """True where a secret is asked for: not of one who logs in nowhere."""

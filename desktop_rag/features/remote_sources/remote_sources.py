@@ -11,6 +11,7 @@ from pathlib import Path
 from desktop_rag.core.domain import Source, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import FolderPreview, Notice
+from desktop_rag.features.remote_sources.drive import DRIVE
 from desktop_rag.features.remote_sources.journal import Journal
 from desktop_rag.features.remote_sources.remote import Remote, RemoteKind
 from desktop_rag.features.remote_sources.remote_round import RemoteRun, readable, reason_of
@@ -35,7 +36,7 @@ _ROOT = Path("/remote")
 
 def remote_kinds() -> Mapping[str, RemoteKind]:
     """The kinds of remotes by name, those of installed packages after the app's own."""
-    kinds = {kind.name: kind for kind in (WEBDAV, *TRACKERS, ZOTERO)}
+    kinds = {kind.name: kind for kind in (WEBDAV, DRIVE, *TRACKERS, ZOTERO)}
     for entry in entry_points(group=REMOTES):
         kind: RemoteKind = entry.load()
         kinds.setdefault(kind.name, kind)
@@ -58,6 +59,8 @@ class RemoteSources(FetchRounds):
         self._secrets = secrets or KeptSecrets(_PASSWORDS)
         self._journal = Journal(kit.storage)
         self._told: dict[str, str] = {}
+        # By account, what was made of the secret that was entered.
+        self._logins: dict[str, tuple[str, str]] = {}
         # By source, for when it is removed.
         self._accounts: dict[str, str] = {}
 
@@ -67,7 +70,8 @@ class RemoteSources(FetchRounds):
 
     def keep_password(self, links: WebLinks, password: str) -> bool:
         """As `SourceKind.keep_password`; all places of a user on a host share one."""
-        is_kept = self._secrets.save(_account(links), password)
+        login = self._login_of(links, password, threading.Event())
+        is_kept = self._secrets.save(_account(links), login)
         if not is_kept:
             self._kit.callbacks.notify(
                 Notice("The password is forgotten when the app ends.",
@@ -144,9 +148,21 @@ class RemoteSources(FetchRounds):
         return self._journal.pages(document_ids)
 
     def _open_remote(self, links: WebLinks, password: str, cancel: threading.Event) -> Remote:
-        if not password and self._remote.takes_secret(links.user):
+        if password:
+            password = self._login_of(links, password, cancel)
+        elif self._remote.takes_secret(links.user):
             password = self._secrets.get(_account(links))
         return self._remote.open(links, password, cancel)
+
+    def _login_of(self, links: WebLinks, entered: str, cancel: threading.Event) -> str:
+        """What is kept of a secret that was entered; a person logs in once for it."""
+        if self._remote.log_in is None:
+            return entered
+        before, login = self._logins.get(_account(links), ("", ""))
+        if before != entered:
+            login = self._remote.log_in(links, entered, cancel)
+            self._logins[_account(links)] = entered, login
+        return login
 
 
 def _account(links: WebLinks) -> str:

@@ -8,6 +8,7 @@ little on one computer.
 
 import html
 import json
+import os
 import re
 import threading
 from collections import defaultdict
@@ -16,8 +17,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path, PurePath
 from typing import BinaryIO
-from urllib.parse import quote, urlsplit
-from urllib.request import url2pathname
+from urllib.parse import quote, unquote, urlsplit
 
 from desktop_rag.core.domain import WebLinks
 from desktop_rag.core.errors import AppError
@@ -203,7 +203,8 @@ class Zotero(JsonRemote):
         address = urlsplit(said.decode("utf-8", "replace").strip())
         if address.scheme != "file" or address.netloc not in ("", "localhost"):
             raise RemoteRefused(Trouble.FAILED, "Zotero does not say where the file is.")
-        return Path(url2pathname(address.path))
+        path = unquote(address.path)
+        return Path(path.lstrip("/") if os.name == "nt" else path)
 
 
 def _entries_of(rows: Sequence[object]) -> tuple[dict[str, _Entry], list[object]]:
