@@ -410,8 +410,8 @@ class AnswerService:
             # "Who repairs it, and what does that cost?": the second is a follow-up of the first.
             before = history if refers_back(part) else ()
             asked = replace(request, history=before)
-            asked, found, text = self._of_part(asked, ways, len(sources))
-            sources += found.sources if text else ()
+            asked, found, text = self._of_part(asked, ways, sources)
+            sources += [s for s in found.sources if s.n > len(sources)] if text else ()
             found.nearest = found.sources
             said.append(f"**{quoted(part)}**\n\n{text or self._not_found(found, asked)}")
             # Without its text: what it quotes may answer this part as well.
@@ -427,10 +427,14 @@ class AnswerService:
         return True
 
     def _of_part(
-        self, request: AnswerRequest, ways: Sequence[str], taken: int
+        self, request: AnswerRequest, ways: Sequence[str], before: Sequence[SourceRef]
     ) -> tuple[AnswerRequest, AnswerDraft, str]:
-        """What surely answers one of the ways to ask a part, or the last one."""
+        """What surely answers one of the ways to ask a part, or the last one.
+
+        A passage of the parts `before` keeps its number.
+        """
         way, *others = ways
+        taken = len(before)
         query = replace(request.query, text=way, phrases=())
         asked = replace(request, question=way, query=query)
         found = AnswerDraft(asked.conversation_id, way, asked.query)
@@ -439,11 +443,14 @@ class AnswerService:
             found.sources = (replace(found.sources[0], n=taken + 1),)
             return asked, found, found.text.replace("[1]", f"[{taken + 1}]")
         is_doubtful = not found.sources
-        known = enumerate(found.sources or found.nearest, start=taken + 1)
-        found.sources = tuple(replace(source, n=n) for n, source in known)
+        known, free = {s.passage: s.n for s in before}, itertools.count(taken + 1)
+        found.sources = tuple(
+            replace(source, n=known.get(source.passage) or next(free))
+            for source in found.sources or found.nearest
+        )
         text = self._quoted(found, asked, is_doubtful=is_doubtful) if found.sources else ""
         if others and (not text or found.is_unsure):
-            return self._of_part(request, others, taken)
+            return self._of_part(request, others, before)
         return asked, found, self._hedged(text, found, asked)
 
     def _hedged(self, text: str, draft: AnswerDraft, request: AnswerRequest) -> str:

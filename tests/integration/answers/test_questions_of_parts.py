@@ -115,3 +115,14 @@ def test_in_a_file_that_is_named_what_a_measure_is_made_of_is_searched(
     asked = "Has the quick ratio of Orre Lines improved since 2022?"
     prompt = open_indexed(texts).chat.first_prompt(asked, StatedReader(8_000))
     assert any("liabilities 176.5" in source.text for source in prompt.sources)
+
+
+@pytest.mark.slow
+def test_a_passage_that_answers_two_parts_has_one_number(
+    services: Services, tmp_path: Path
+) -> None:
+    index_texts(services, tmp_path / "papers", TEXTS)
+    message = ask(services, "Who lights the lamp, and when is the lamp lit?")
+    assert "**When is the lamp lit?**" in message.text
+    assert len({source.passage for source in message.sources}) == len(message.sources)
+    assert [source.n for source in message.sources] == [*range(1, len(message.sources) + 1)]
