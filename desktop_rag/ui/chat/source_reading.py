@@ -199,12 +199,14 @@ class AnswerSources:
         turn = model.turn(-1) if model.rows else None
         last = turn.message if turn else None
         sources = last.sources if last and last.role is Role.ASSISTANT else ()
+        nearest = last.nearest if last and not sources else ()
         is_other = model is not self._model
         # The previous sources stay until there are new ones.
         waits = turn is not None and (turn.is_live or turn.message.role is Role.USER)
-        if is_other or (sources != self._followed and (sources or not waits)):
-            self._model, self._followed = model, sources
-            self._panel.show_sources(sources, is_searching=waits)
+        shown = (*sources, *nearest)
+        if is_other or (shown != self._followed and (shown or not waits)):
+            self._model, self._followed = model, shown
+            self._panel.show_sources(sources, nearest, is_searching=waits)
             self._mark(last)
         elif not self._followed and waits != self._waits:
             self._panel.show_sources((), is_searching=waits)

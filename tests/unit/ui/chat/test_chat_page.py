@@ -19,6 +19,7 @@ from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.documents.sources_panel import PassageText, SourceCard, SourcesPanel
 from desktop_rag.ui.foundation.ask_request import UndoOffer, Wanted
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.messages.message_model import MessageModel
 from desktop_rag.ui.widgets.controls import ElidedLabel
 from tests.servers.chat_server import ChatServer
 from tests.unit.ui.chat_room import (
@@ -336,6 +337,22 @@ def test_the_panel_opens_with_the_first_sources_and_stays(room: Room, qtbot: QtB
     qtbot.waitUntil(panel.isVisible)
     ask(room, qtbot, "Hello!")
     assert panel.isVisible()
+
+
+@pytest.mark.slow
+def test_an_open_panel_shows_the_nearest_passages_of_an_answer_without_sources(
+    room: Room, qtbot: QtBot
+) -> None:
+    panel = room.page.findChildren(SourcesPanel)[0]
+    ask(room, qtbot)
+    qtbot.waitUntil(panel.isVisible)
+    model = MessageModel()
+    [asked] = room.chat.history.all()
+    question, answer = room.chat.history.messages(asked.conversation_id)
+    model.load([question, replace(answer, sources=(), nearest=answer.sources)])
+    room.page.reading.follow(model)
+    assert "Nearest passages" in texts(panel)
+    assert "This answer has no sources." not in texts(panel)
 
 
 @pytest.mark.slow
