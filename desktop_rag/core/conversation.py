@@ -149,7 +149,7 @@ class FileCounts:
     total: Count = 0
 
     def in_words(self) -> str:
-        """A phrase: `12 files fit, passages of 4 were read`; `6 of 91 files asked, 4 matched`."""
+        """A phrase: `Passages of 4 files were read`; `6 of 91 files asked, 4 matched`."""
         if self.total:
             return tr(
                 "{read:,} of {files} asked, {matched:,} matched",
@@ -157,19 +157,12 @@ class FileCounts:
                 files=count_of(self.total, tr("file"), tr("files")),
                 matched=self.matched,
             )
-        files = count_of(self.matched, tr("file"), tr("files")) if self.matched else tr("No file")
-        if self.matched == self.read > 0:
-            return tr("Passages of {files} were read", files=files)
+        files = count_of(self.read, tr("file"), tr("files"))
+        if self.read > self.matched == 1:
+            return tr("{files} were read, one of them fits", files=files)
         if self.read > self.matched > 0:
-            were_read = count_of(self.read, tr("file"), tr("files"))
-            if self.matched == 1:
-                return tr("{files} were read, one of them fits", files=were_read)
-            return tr("{files} were read, {fit:,} of them fit", files=were_read, fit=self.matched)
-        is_one = self.matched <= 1
-        fit = tr("{files} fits", files=files) if is_one else tr("{files} fit", files=files)
-        if not self.read:
-            return fit
-        return tr("{fit}, passages of {read:,} were read", fit=fit, read=self.read)
+            return tr("{files} were read, {fit:,} of them fit", files=files, fit=self.matched)
+        return tr("Passages of {files} were read", files=files) if self.read else tr("No file fits")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +219,7 @@ class SearchNotes(Record):
             for written, used in self.repaired
         ]
         names = _listed(self.scope) if self.scope else ""
-        said = [tr("Only {names} was read.", names=names)] if len(self.scope) == 1 else []
-        said += [tr("Only {names} were read.", names=names)] if len(self.scope) > 1 else []
+        said = [tr("Searched only in {names}.", names=names)] if names else []
         said += [tr("Understood as “{asked}”.", asked=self.asked)] if self.asked else []
         said += [tr("Searched for {repairs}.", repairs=", ".join(repairs))] if repairs else []
         if self.filters:

@@ -616,10 +616,6 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
         <translation>Berechnet: {expression} = {value}</translation>
     </message>
     <message>
-        <source>No file</source>
-        <translation>Keine Datei</translation>
-    </message>
-    <message>
         <source>Passages of {files} were read</source>
         <translation>Gelesen: Textstellen aus {files}</translation>
     </message>
@@ -632,28 +628,16 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
         <translation>{files} gelesen, {fit:,} davon passen</translation>
     </message>
     <message>
-        <source>{files} fits</source>
-        <translation>{files} passt</translation>
-    </message>
-    <message>
-        <source>{files} fit</source>
-        <translation>{files} passen</translation>
-    </message>
-    <message>
-        <source>{fit}, passages of {read:,} were read</source>
-        <translation>{fit}, gelesen: Textstellen aus {read:,}</translation>
-    </message>
-    <message>
         <source>“{used}” instead of “{written}”</source>
         <translation>„{used}“ statt „{written}“</translation>
     </message>
     <message>
-        <source>Only {names} was read.</source>
-        <translation>Nur {names} wurde gelesen.</translation>
+        <source>No file fits</source>
+        <translation>Keine Datei passt</translation>
     </message>
     <message>
-        <source>Only {names} were read.</source>
-        <translation>Nur {names} wurden gelesen.</translation>
+        <source>Searched only in {names}.</source>
+        <translation>Nur in {names} gesucht.</translation>
     </message>
     <message>
         <source>Understood as “{asked}”.</source>
@@ -2820,10 +2804,6 @@ Die vollständige Adresse lautet:
         <translation>Stattdessen Auszüge zeigen</translation>
     </message>
     <message>
-        <source>Files that fit are all that the search finds for the question, those read gave the passages of the answer. What is inside a file, such as an attachment, counts as a file here.</source>
-        <translation>Passende Dateien sind alle, die die Suche zur Frage findet; aus den gelesenen stammen die Textstellen der Antwort. Was in einer Datei steckt, etwa ein Anhang, zählt hier als Datei.</translation>
-    </message>
-    <message>
         <source>This answer is not stored yet: the disk refuses it. It is stored by itself once that works again, as long as the app stays open.</source>
         <translation>Diese Antwort ist noch nicht gespeichert: Der Datenträger nimmt sie nicht an. Sie wird von selbst gespeichert, sobald das wieder geht, solange die App geöffnet bleibt.</translation>
     </message>
@@ -2866,6 +2846,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>your own answer is saved</source>
         <translation>Ihre eigene Antwort ist gespeichert</translation>
+    </message>
+    <message>
+        <source>The passages beside the answer are of these files. What is inside a file, such as an attachment, counts as a file here.</source>
+        <translation>Aus diesen Dateien sind die Passagen neben der Antwort. Was in einer Datei liegt, etwa ein Anhang, zählt hier als Datei.</translation>
     </message>
     <message>
         <source>Excerpts come without a model. A model writes answers from them.</source>

@@ -21,7 +21,7 @@ def test_every_file_is_summarised(person: Person, papers: Path) -> None:
     person.clicks("Summarise papers")
     person.sees("About: papers")
     person.sees("Lamp: The lamp is lit at dusk by the keeper.")
-    person.sees("Only papers was read. Passages of 2 files were read")
+    person.sees("Searched only in papers. Passages of 2 files were read")
 
 
 def test_all_documents_are_summarised_from_an_empty_chat(person: Person, papers: Path) -> None:

@@ -457,8 +457,8 @@ _PHASES = {
     Phase.WRITING: tr("Writing…"),
 }
 _COUNTS_SAID = tr(
-    "Files that fit are all that the search finds for the question, those read gave the passages of"
-    " the answer. What is inside a file, such as an attachment, counts as a file here."
+    "The passages beside the answer are of these files. What is inside a file, such as an"
+    " attachment, counts as a file here."
 )
 _WRITTEN = tr("Excerpts come without a model. A model writes answers from them.")
 _UNSTORED = tr(

@@ -72,7 +72,8 @@ class Turn:
 def is_of_empty_library(message: Message) -> bool:
     """True for the answer that there are no documents yet, for which no files were counted."""
     is_of_others = message.sources or message.nearest or message.model or message.error_title
-    is_counted = message.notes is None or message.notes.files or message.notes.rails
+    notes = message.notes
+    is_counted = notes is None or notes.files or notes.rails or notes.scope
     return not (is_of_others or is_counted)
 
 

@@ -51,7 +51,7 @@ def test_what_is_in_a_file_is_its_outline(indexed: Services) -> None:
     assert all(source.is_cited and source.quote for source in answer.sources)
     assert answer.notes
     assert answer.notes.scope == ("emergency-plan.md",)
-    assert "Only emergency-plan.md was read." in answer.notes.in_words()
+    assert "Searched only in emergency-plan.md." in answer.notes.in_words()
     assert ask(indexed, "What is in the emergency plan?").text == answer.text
 
 

@@ -67,7 +67,7 @@ def test_only_the_chosen_file_is_read(indexed: Services) -> None:
     assert "seven" in answer.text
     assert _read(answer) == {"harbour-lamp.md"}
     assert answer.notes
-    assert answer.notes.in_words().startswith("Only harbour-lamp.md was read.")
+    assert answer.notes.in_words().startswith("Searched only in harbour-lamp.md.")
 
 
 @pytest.mark.slow

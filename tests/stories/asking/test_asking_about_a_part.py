@@ -96,7 +96,7 @@ def test_a_file_is_named_with_an_at_and_asked_alone(
     person.asks(QUESTION)
     person.sees("About: lamp.md")
     person.sees("lit at dusk")
-    person.sees("Only lamp.md was read.")
+    person.sees("Searched only in lamp.md.")
     assert "priest" not in person.screen()
     person.closes_the_window()
 

@@ -14,6 +14,7 @@ from desktop_rag.core.conversation import (
     MessageState,
     QuestionStored,
     Role,
+    SearchNotes,
     SourceRef,
     SourcesFound,
     TextDelta,
@@ -21,7 +22,7 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Anchor
-from desktop_rag.ui.messages.message_model import MessageModel, Phase
+from desktop_rag.ui.messages.message_model import MessageModel, Phase, is_of_empty_library
 
 QUESTION = Message("m1", "c1", Role.USER, "Why?", 1.0)
 ANSWER = Message("m2", "c1", Role.ASSISTANT, "Because [1].", 2.0, model="tiny", seconds=0.4)
@@ -114,3 +115,9 @@ def test_answers_that_waited_for_room_on_the_disk_are_shown_as_stored(model: Mes
     assert [model.turn(n).message.is_unstored for n in range(2)] == [True, False]
     model.change(waiting[1])
     assert not model.turn(1).message.is_unstored
+
+
+def test_an_answer_about_a_file_without_text_is_not_of_an_empty_library() -> None:
+    bare = replace(ANSWER, model="", sources=(), nearest=(), notes=SearchNotes())
+    assert is_of_empty_library(bare)
+    assert not is_of_empty_library(replace(bare, notes=SearchNotes(scope=("scan.pdf",))))
