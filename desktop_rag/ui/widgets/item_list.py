@@ -69,8 +69,6 @@ class ItemList(QListWidget):
 
 
 _ROW_PADDING_PX = 12
-# Around the text of a cell.
-_CELL_PADDING_PX = 26
 _Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 R = TypeVar("R")
@@ -212,11 +210,18 @@ class ColumnTable(RowTable):
     chosen = Signal(object)
 
     def __init__(
-        self, theme: Theme, model: RowsModel[Any], name: str, parent: QWidget | None = None
+        self,
+        theme: Theme,
+        model: RowsModel[Any],
+        name: str,
+        parent: QWidget | None = None,
+        *,
+        padding_px: int = 26,
     ) -> None:
-        """`name` is the accessible name."""
+        """`name` is the accessible name; `padding_px` is around the text of a cell."""
         super().__init__(theme, model, parent)
         self._rows = model
+        self._padding_px = padding_px
         self.setAccessibleName(name)
         for position, column in enumerate(model.columns):
             if column.colour_of:
@@ -235,7 +240,7 @@ class ColumnTable(RowTable):
         return self._rows.row_at(index.row()) if index.isValid() else None
 
     def _fit_columns(self) -> None:
-        text_px, padding_px = self.fontMetrics().horizontalAdvance, _CELL_PADDING_PX
+        text_px, padding_px = self.fontMetrics().horizontalAdvance, self._padding_px
         columns = self._rows.columns
         needed = [
             max(map(text_px, column.samples)) + padding_px if column.samples else 0
