@@ -220,6 +220,7 @@ class ColumnTable(RowTable):
     ) -> None:
         """`name` is the accessible name; `padding_px` is around the text of a cell."""
         super().__init__(theme, model, parent)
+        self._padding_px = padding_px
         self._rows = model
         self._padding_px = padding_px
         self.setAccessibleName(name)
