@@ -1242,10 +1242,6 @@ Die vollständige Adresse lautet:
         <translation>nicht erreichbar</translation>
     </message>
     <message>
-        <source>gone</source>
-        <translation>verschwunden</translation>
-    </message>
-    <message>
         <source>in progress</source>
         <translation>in Arbeit</translation>
     </message>

@@ -54,7 +54,7 @@ def test_one_failed_file_is_read_again(person: Person, papers: Path) -> None:
     selects(person, "broken.pdf")
     QTest.keyClick(table(person), Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
     person.waits_until(lambda: indexed_at(person, "broken.pdf") > read_before)
-    person.waits_until(lambda: cells(person, "broken.pdf")[2] == "Failed")
+    person.waits_until(lambda: cells(person, "broken.pdf")[2] == "Not read")
 
 
 def test_all_failed_files_are_read_again_and_the_person_is_told(

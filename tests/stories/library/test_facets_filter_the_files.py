@@ -39,7 +39,7 @@ def test_the_status_line_leads_to_what_was_not_read(person: Person, papers: Path
     person.presses("Ctrl+1")
     person.clicks("Library: 4 files, 2 not read")
     assert names(person) == ["broken.pdf", "song.xyz"]
-    assert {cells[Column.STATE] for cells in person.rows("Files")} == {"Failed", "Skipped"}
+    assert {cells[Column.STATE] for cells in person.rows("Files")} == {"Not read"}
     person.sees("State: Not read")
 
 

@@ -16,9 +16,9 @@ def test_added_changed_removed_and_failed(person: Person, papers: Path) -> None:
     person.clicks("Changed today")
     person.sees("Removed 1")
     person.sees("Changed 1")
-    person.clicks("Failed 1")
+    person.clicks("Not read 1")
     [failed] = person.rows("Changed files")
-    assert failed[1:3] == ["Failed", "broken.pdf"]
+    assert failed[1:3] == ["Not read", "broken.pdf"]
     assert failed[4]
     person.clicks("Removed 1")
     assert [row[2] for row in person.rows("Changed files")] == ["fees.csv"]

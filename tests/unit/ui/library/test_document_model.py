@@ -41,7 +41,7 @@ def test_shows_documents_by_name(model: DocumentModel, qtmodeltester: ModelTeste
     titles = [model.headerData(c, Qt.Orientation.Horizontal) for c in Column]
     assert titles == ["Name", "Folder", "State", "Reason", "Passages", "Size", "Indexed"]
     assert [model.index(2, c).data() for c in Column] == [
-        "c.pdf", "papers", "Failed", "Encrypted.", "1", "1 byte", "",
+        "c.pdf", "papers", "Not read", "Encrypted.", "1", "1 byte", "",
     ]  # fmt: skip
 
 
@@ -190,7 +190,7 @@ def test_many_scattered_changes_emit_few_signals(model: DocumentModel) -> None:
     model.dataChanged.connect(lambda *_: told.append(1))
     model.apply_changes([in_state(d, DocumentState.FAILED) for d in documents[::100]])
     assert len(told) <= 64
-    assert model.index(100, Column.STATE).data() == "Failed"
+    assert model.index(100, Column.STATE).data() == "Not read"
     assert model.counts().of(DocumentState.FAILED) == 500
 
 

@@ -81,7 +81,7 @@ def test_cells_keep_foreign_text_on_one_line() -> None:
     row = Row(make_document("a\nb.md", DocumentState.FAILED, reason="no\u202etext"), "")
     assert cell_text(row, Column.NAME) == "a□b.md"
     assert cell_text(row, Column.REASON) == "no□text"
-    assert cell_text(row, Column.STATE) == "Failed"
+    assert cell_text(row, Column.STATE) == "Not read"
     assert cell_text(row, Column.INDEXED) == ""
 
 

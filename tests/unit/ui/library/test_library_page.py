@@ -126,7 +126,7 @@ def test_a_chosen_folder_becomes_searchable(
     )
     assert knows(page, folder)
     assert rows(page) == ["lamp.md", "scan.pdf"]
-    assert rows(page, Column.STATE) == ["Searchable by words", "Failed"]
+    assert rows(page, Column.STATE) == ["Searchable by words", "Not read"]
     assert rows(page, Column.REASON)[1] != ""
 
 
@@ -306,7 +306,7 @@ def test_buttons_reach_the_library(
     failed = make_document("f.md", DocumentState.FAILED, source_id=source_id, reason="Odd.")
     engine_over(store).documents.apply_changes(failed.source_id, [failed], {}, [])
     deliver(bridge, DocumentsChanged((failed,)))
-    qtbot.waitUntil(lambda: rows(page, Column.STATE) == ["Failed"])
+    qtbot.waitUntil(lambda: rows(page, Column.STATE) == ["Not read"])
     button(page, "Folders").click()
     button(page, "Show 1 not read").click()
     assert button(page, "Files").isChecked()

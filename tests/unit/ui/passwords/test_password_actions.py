@@ -79,7 +79,7 @@ def page(
     qtbot.addWidget(page)
     page.resize(1100, 800)
     page.show()
-    qtbot.waitUntil(lambda: states(page) == ["Skipped", "Skipped"], timeout=20_000)
+    qtbot.waitUntil(lambda: states(page) == ["Not read", "Not read"], timeout=20_000)
     return page
 
 
@@ -128,7 +128,7 @@ def test_a_wrong_password_is_told_and_the_right_one_opens_the_file(
     )
     with qtbot.waitSignal(dialog.accepted, timeout=20_000):
         type_in(dialog, PASSWORD)
-    qtbot.waitUntil(lambda: states(page) == ["Skipped", "Searchable by words"], timeout=20_000)
+    qtbot.waitUntil(lambda: states(page) == ["Not read", "Searchable by words"], timeout=20_000)
     assert not button(page, "Enter password…").isVisible()
     assert ring.entries == {}
 
@@ -146,7 +146,7 @@ def test_it_is_kept_for_the_folder_and_forgotten_by_the_menu(
     actions = menu_of(page, 0)
     assert "Enter password…" not in actions
     actions["Forget password"].trigger()
-    qtbot.waitUntil(lambda: states(page) == ["Skipped", "Skipped"], timeout=20_000)
+    qtbot.waitUntil(lambda: states(page) == ["Not read", "Not read"], timeout=20_000)
     assert ring.entries == {}
     assert "Forget password" not in menu_of(page, 0)
 
