@@ -10498,6 +10498,10 @@ Was kostet der Eintritt?</translation>
         <translation>Sie ist viel zu groß.</translation>
     </message>
     <message>
+        <source>It is like 2024-05-31.</source>
+        <translation>Er sieht aus wie 2024-05-31.</translation>
+    </message>
+    <message>
         <source>It is like https://cloud.example.org/remote.php/dav/files/ann/Documents/.</source>
         <translation>Sie sieht aus wie https://cloud.example.org/remote.php/dav/files/ann/Dokumente/.</translation>
     </message>
@@ -13368,6 +13372,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>drawing</source>
         <translation>Zeichnung</translation>
+    </message>
+    <message>
+        <source>{since} is no day.</source>
+        <translation>{since} ist kein Tag.</translation>
     </message>
     <message>
         <source>Your user name and password or token, and requests for lists and for what they name.</source>

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -66,7 +67,11 @@ class RemoteSources(FetchRounds):
 
     def checked(self, links: WebLinks) -> WebLinks:
         """As `SourceKind.checked`."""
-        return self._remote.checked(links)
+        try:
+            since = date.fromisoformat(links.since).isoformat() if links.since else ""
+        except ValueError:
+            raise AppError(f"{links.since} is no day.", "It is like 2024-05-31.") from None
+        return self._remote.checked(replace(links, since=since))
 
     def keep_password(self, links: WebLinks, password: str) -> bool:
         """As `SourceKind.keep_password`; all places of a user on a host share one."""

@@ -265,14 +265,15 @@ def checked(links: WebLinks) -> WebLinks:
         raise AppError(
             "Zotero is read on this computer only.", "Its address is http://localhost:23119/."
         )
-    library = target_of(links.urls[0]).strip("/").removeprefix("api/") or "users/0"
+    library = target_of(links.urls[0]).strip("/").removeprefix("api/")
     return replace(links, urls=(f"{origin_of(links.urls[0])}/{library}",))
 
 
 def _open(
     links: WebLinks, _secret: str, cancel: threading.Event, limits: PlaceLimits | None = None
 ) -> Zotero:
-    api = f"{origin_of(links.urls[0])}/api{target_of(links.urls[0])}"
+    library = target_of(links.urls[0]).strip("/") or "users/0"
+    api = f"{origin_of(links.urls[0])}/api/{library}"
     return Zotero(links, api, {"Zotero-Allowed-Request": "1"}, cancel, limits)
 
 

@@ -118,7 +118,7 @@ def test_only_this_computer_is_asked() -> None:
     with pytest.raises(AppError, match="this computer only"):
         checked(WebLinks(("https://api.zotero.org/users/1",), remote="zotero"))
     assert checked(WebLinks(("http://localhost:23119/",), remote="zotero")).urls == (
-        "http://localhost:23119/users/0",
+        "http://localhost:23119/",
     )
 
 

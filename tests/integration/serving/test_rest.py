@@ -11,6 +11,8 @@ import pytest
 from desktop_rag.features.server.access.access_tokens import TokenScope
 from tests.integration.serving.conftest import TEXTS, Server
 from tests.servers.chat_server import ChatServer
+from tests.servers.tracker_server import TrackerServer
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("one_library")
 
@@ -161,6 +163,31 @@ def test_a_folder_of_the_server_is_added(admin: httpx2.Client, wiki: str, tmp_pa
     assert (added.status_code, added.json()["kind"]) == (202, "folder")
     assert admin.post(path, json={"path": "papers"}).status_code == 400
     assert admin.post(path, json={"path": str(tmp_path / "none")}).status_code == 400
+
+
+@pytest.mark.slow
+@pytest.mark.needs_wings("remote_sources")
+def test_a_place_on_another_server_is_added_listed_and_removed(
+    server: Server, admin: httpx2.Client, wiki: str
+) -> None:
+    with TrackerServer("github") as tracker:
+        tracker.write("boats", 1, "Sails", "They tear.")
+        tracker.write("birds", 2, "Owls", "They hoot.")
+        place = {"kind": "github", "address": tracker.url, "password": "secret"}
+        place |= {"chosen": ["birds"], "since": "2024-01-31"}
+        added = admin.post(f"{wiki}/remotes", json=place)
+        assert (added.status_code, added.json()["kind"]) == (202, "github")
+        until(lambda: admin.get(f"{wiki}/sources").json()["sources"][0]["documents"])
+        settle(server)
+        source_id = added.json()["id"]
+        [document] = server.services.library.documents.all(source_id=source_id)
+        assert document.title == "Owls"
+        assert not [target for _, target in tracker.asked if "boats" in target]
+        gone = admin.delete(f"{wiki}/sources/{source_id}")
+        assert gone.status_code == 200
+        assert admin.get(f"{wiki}/sources").json()["sources"] == []
+        assert admin.post(f"{wiki}/remotes", json={**place, "kind": "none"}).status_code == 400
+        assert admin.post(f"{wiki}/remotes", json={**place, "since": "soon"}).status_code == 400
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """Collections, sources, access rules and saved prompts for other programs. Worker threads."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Literal
@@ -95,9 +94,9 @@ class Remote(Form):
     user: Annotated[str, Field(max_length=256)] = ""
     password: Annotated[str, Field(max_length=4096, description="Kept in the keyring.")] = ""
     chosen: Annotated[
-        tuple[str, ...], Field(max_length=1000, description="Only these folders.")
-    ] = ()
-    since: Annotated[date | None, Field(description="Nothing older than this.")] = None
+        list[str] | None, Field(max_length=1000, description="Only these folders.")
+    ] = None
+    since: Annotated[str, Field(max_length=10, description="Nothing older than this day.")] = ""
     file_limit: Annotated[int, Field(ge=1, le=1_000_000)] = 100_000
     refresh_hours: Annotated[float, Field(ge=0, le=8760, allow_inf_nan=False)] = 24.0
 
@@ -230,7 +229,7 @@ class CollectionCalls(Calls):
         self._readable.collection(caller, collection_id)
         links = WebLinks(
             (body.address,), body.file_limit, body.refresh_hours, remote=body.kind, user=body.user,
-            chosen=body.chosen, since=body.since.isoformat() if body.since else "",
+            chosen=tuple(body.chosen or ()), since=body.since,
         )  # fmt: skip
         sources = self._library.sources
         return _shown_source(sources.add_links(links, collection_id, password=body.password), 0)

@@ -191,6 +191,28 @@ def test_collections_and_prompts_are_added_changed_and_removed(admin: AdminBrows
     assert not [p for p in prompts.all() if p.name.startswith("tide")]
 
 
+@pytest.mark.needs_wings("remote_sources")
+def test_a_place_on_another_server_is_added(admin: AdminBrowser) -> None:
+    library = admin.server.services.library
+    admin.send("/admin/collections", {"name": "Papers"})
+    papers = library.collections.find("Papers")
+    path = f"/admin/collections/{papers.collection_id}"
+    page = admin.get(path).text
+    for kind in ("webdav", "drive", "github", "gitlab", "jira", "confluence", "zotero"):
+        assert f'value="{kind}"' in page
+    place = {"kind": "zotero", "address": "http://localhost:23119/", "chosen": "Ships\nBirds\n"}
+    sent = admin.send(f"{path}/remote", {**place, "user": "", "password": ""})
+    assert sent.status_code == 200, sent.text
+    [source] = (s for s in library.sources.all() if s.collection_id == papers.collection_id)
+    assert source.links == WebLinks(
+        ("http://localhost:23119/",), 100_000, remote="zotero", chosen=("Ships", "Birds")
+    )
+    assert "zotero (localhost)" in admin.get(path).text
+    wrong = {**place, "address": "https://zotero.example/", "user": "", "password": ""}
+    assert admin.send(f"{path}/remote", wrong).status_code == 400
+    admin.send(f"{path}/remove")
+
+
 @pytest.mark.needs_wings("web_pages")
 def test_folders_and_pages_are_added_and_cut_as_wanted(admin: AdminBrowser, tmp_path: Path) -> None:
     library = admin.server.services.library
