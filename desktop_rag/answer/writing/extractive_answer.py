@@ -30,7 +30,7 @@ from desktop_rag.answer.writing.excerpt_candidates import (
     telling_words,
     whole_passage,
 )
-from desktop_rag.answer.writing.excerpt_units import Unit
+from desktop_rag.answer.writing.excerpt_units import Unit, label_of
 from desktop_rag.answer.writing.relevance import (
     Doubt,
     in_other_languages,
@@ -458,9 +458,9 @@ def _trust(unit: Unit) -> float:
 
 
 def _named(row: Candidate, asked: set[str]) -> float:
-    """How far a row's label and the question have the same words (Dice's coefficient)."""
-    label = set(terms(row.unit.cells[0])) if row.unit.cells else set[str]()
-    telling = telling_words(asked, row.named)
+    """How far a label, of a row or a line, and the question have the same words (Dice)."""
+    label = set(terms(row.unit.cells[0] if row.unit.cells else label_of(row.text)))
+    telling = telling_words(asked, row.named) if row.unit.cells else asked
     return 2 * len(label & telling) / (len(label) + len(telling)) if label else 0.0
 
 

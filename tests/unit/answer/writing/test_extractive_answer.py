@@ -202,6 +202,14 @@ def test_how_many_is_answered_by_a_piece_with_a_number() -> None:
     assert answer.startswith("As of May, the tower had some 120 employees in all. [2]")
 
 
+def test_the_line_with_the_label_that_is_asked_for_comes_first() -> None:
+    said = "Address: Hafenweg 3, Kiel. Phone: 0431 77 20 11. Post: Hafenweg 4. Contact: Ute Lorenz."
+    named = replace(source(1, said), title="Contacts", path="/contacts.md")
+    around = {1: Surroundings(heading="Brant")}
+    answer = excerpts("Who is the contact at Brant?", [named], None, "", around)
+    assert "Contact: Ute Lorenz." in answer, answer
+
+
 def test_when_is_answered_by_a_piece_with_a_time() -> None:
     sources = [source(1, "The oil of the tower comes by ship. The oil of the tower comes in May.")]
     answer = excerpts("When does the oil come?", sources, None, wanted=has_time)
