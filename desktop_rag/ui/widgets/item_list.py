@@ -222,7 +222,6 @@ class ColumnTable(RowTable):
         super().__init__(theme, model, parent)
         self._padding_px = padding_px
         self._rows = model
-        self._padding_px = padding_px
         self.setAccessibleName(name)
         for position, column in enumerate(model.columns):
             if column.colour_of:
