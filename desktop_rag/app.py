@@ -7,7 +7,7 @@ point needs; `window_app` adds the window.
 import logging
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -144,9 +144,13 @@ class Services:
     def connections(self) -> tuple[Connection, ...]:
         """Every connection the app can make, with its present state. Worker threads."""
         rights = tuple(a for opened in self._opened() for a in opened.rights_addresses)
+        settings = self.chat.models.settings
+        for opened in self._opened():
+            server = replace(settings.server, **opened.said_of_server)
+            settings = replace(settings, server=server)
         return connections(
             Facts(
-                self.chat.models.settings, self.library.sources.all(),
+                settings, self.library.sources.all(),
                 self.library.collections.all(), self.chat.assistants.all(),
                 self.settings.index.model_folder, rights,
             )

@@ -71,6 +71,11 @@ class WingServices:
         """Addresses of other applications that this wing asks what users may read."""
         return ()
 
+    @property
+    def said_of_server(self) -> Mapping[str, Any]:
+        """The settings of the local server that the command line said, by name."""
+        return {}
+
     def stop(self) -> None:
         """Cancel what is in progress, before anything is closed. Idempotent."""
 

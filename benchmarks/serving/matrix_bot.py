@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from desktop_rag import app  # noqa: E402
 from desktop_rag.core.paths import Home  # noqa: E402
-from desktop_rag.core.settings import ServerSettings, Settings  # noqa: E402
+from desktop_rag.core.settings import Settings  # noqa: E402
 from desktop_rag.features.matrix.library_server import AskedQuestion, LibraryAnswer, LibraryServer  # noqa: E402
 from desktop_rag.features.server.access.access_tokens import TokenBook, new_token  # noqa: E402
 from desktop_rag.features.server.services import ServerSwitch  # noqa: E402
@@ -125,7 +125,7 @@ def _measure(
         services.library.sources.add(papers)
         services.library.indexing.wait_until_idle(60)
         services.chat.apply(replace(Settings(), endpoint=endpoint.endpoint()))
-        services.wing(ServerSwitch).apply(ServerSettings(is_on=True, port=0))
+        services.wing(ServerSwitch).hold({"port": 0})
         token, secret = new_token(TokenWish("bench", ("ask", "read"), requests_per_minute=0))
         TokenBook(services.home.tokens).add(token)
         bot = MatrixBot(

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from desktop_rag.app import Services, build_services
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import AnswerSettings, EndpointSettings, ServerSettings, Settings
+from desktop_rag.core.settings import AnswerSettings, EndpointSettings, Settings
 from desktop_rag.features.server.access.access_tokens import TokenBook, TokenScope, new_token
 from desktop_rag.features.server.services import ServerSwitch
 from desktop_rag.features.server.values.access_values import TokenWish
@@ -30,7 +30,7 @@ def served(texts: Mapping[str, str], endpoint: EndpointSettings) -> Generator[Se
             assert services.library.indexing.wait_until_idle(300)
             answers = AnswerSettings(suggests_questions=False)
             services.chat.apply(replace(Settings(), endpoint=endpoint, answers=answers))
-            services.wing(ServerSwitch).apply(ServerSettings(is_on=True, port=0))
+            services.wing(ServerSwitch).hold({"port": 0})
             yield services
         finally:
             services.close()

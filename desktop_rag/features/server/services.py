@@ -142,6 +142,11 @@ class ServerSwitch(WingServices):
         except AppError:
             return ()
 
+    @property
+    def said_of_server(self) -> Mapping[str, Any]:
+        """What the command line said."""
+        return self._said
+
     def certificate(self, settings: ServerSettings) -> CertificateFacts | None:
         """What the certificate of these settings says. AppError when it can't be used now."""
         from desktop_rag.features.server.network.certificates import certificate_facts

@@ -13,6 +13,7 @@ import pytest
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import TokenBook, new_token
 from desktop_rag.features.server.values.access_values import AccessRule, TokenWish
+from desktop_rag.models.connection_states import ConnectionState
 from tests.browsing.browser import CHROMIUM, Browser
 from tests.integration.serving.conftest import Serve, Server, local_client
 from tests.servers.login_provider import CLIENT, SECRET, LoginProvider
@@ -261,6 +262,15 @@ def test_a_provider_that_can_not_be_trusted_is_not_used(
     # The rest fits what it says of itself.
     provider.answer = provider.claims = {"iss": str(said.get("issuer", provider.issuer))}
     assert browse().get("/chat").status_code == 502
+
+
+@pytest.mark.slow
+def test_the_list_of_connections_says_what_the_command_line_did(
+    server: Server, provider: LoginProvider
+) -> None:
+    said = {each.kind.kind_id: each for each in server.services.connections()}
+    assert said["server"].state is ConnectionState.ON
+    assert said["login"].addresses == (provider.issuer,)
 
 
 @pytest.mark.slow
