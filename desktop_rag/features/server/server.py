@@ -175,9 +175,9 @@ def web_app(serving: Serving, mcp: MCPOverHTTP, addresses: Callable[[], Addresse
         *RestRoutes(serving).routes(),
         *SourcePages(serving).routes(),
         *WidgetRoutes(serving).routes(),
-        *OwnPages(serving, addresses()).routes(),
+        *OwnPages(serving, addresses).routes(),
         *mcp.routes(),
-        *AdminRoutes(serving, addresses()).routes(),
+        *AdminRoutes(serving, addresses).routes(),
     ]
     faults = (Refusal, AppError, HTTPException, ClientDisconnect, Exception)
     app = Starlette(routes=routes, exception_handlers=dict.fromkeys(faults, _on_fault))

@@ -388,11 +388,11 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 class AdminRoutes:
     """Lets those with an admin token in, and shows them the pages."""
 
-    def __init__(self, serving: Serving, addresses: Addresses) -> None:
+    def __init__(self, serving: Serving, addresses: Callable[[], Addresses]) -> None:
         self._serving = serving
-        self._is_secure = addresses.scheme == "https"
+        self._addresses = addresses
         # Browsers send a cookie to every port of a host: two servers must not share a name.
-        self._cookie = f"desktop-rag-admin-{addresses.port}"
+        self._cookie = f"desktop-rag-admin-{addresses().port}"
         self._sessions = serving.sessions
         pages = [(title, parts.handlers_of(page)) for title, page in admin_pages(serving)]
         self._handlers = [each for _, handlers in pages for each in handlers]
@@ -469,6 +469,9 @@ class AdminRoutes:
         page = parts.framed(answer.title, answer.body, visit, self._listed)
         return HTMLResponse(page, answer.status)
 
+    def _is_secure(self, asked: Visit) -> bool:
+        return self._addresses().scheme_for(asked.exchange.header("host")) == "https"
+
     def _session(self, asked: Visit) -> Session | None:
         """The session of an admin, by a token or by the provider of logins."""
         by_token = self._sessions.find(asked.session_id) if asked.session_id else None
@@ -503,7 +506,7 @@ class AdminRoutes:
         response = RedirectResponse("/admin", _SEE_OTHER)
         response.set_cookie(
             self._cookie, session_id,
-            path="/admin", secure=self._is_secure, httponly=True, samesite="strict",
+            path="/admin", secure=self._is_secure(asked), httponly=True, samesite="strict",
         )  # fmt: skip
         return response
 
@@ -515,7 +518,7 @@ class AdminRoutes:
         response = self._behind_login(end, asked)
         response.delete_cookie(self._sessions.cookie, httponly=True, samesite="lax")
         response.delete_cookie(
-            self._cookie, "/admin", secure=self._is_secure, httponly=True, samesite="strict"
+            self._cookie, "/admin", secure=self._is_secure(asked), httponly=True, samesite="strict"
         )
         return response
 

@@ -49,6 +49,11 @@ class Addresses:
             return True
         return scheme == self.scheme and host in self._hosts() - {self._public[1]}
 
+    def scheme_for(self, host: str) -> str:
+        """The scheme by which a browser asked this host: a proxy may speak https for us."""
+        scheme, public = self._public
+        return scheme if host.lower() == public else self.scheme
+
     def _hosts(self) -> frozenset[str]:
         names = [name.lower() for name in (*_LOOPBACK, *self.names)]
         hosts = [f"{name}:{self.port}" for name in names]

@@ -1,8 +1,8 @@
 """The chat as a page of this server, and the login by a provider before it. The server's thread."""
 
+from collections.abc import Callable
 from functools import partial
 
-from starlette.datastructures import URL
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -33,7 +33,7 @@ _OF_PAGE = {
 class OwnPages:
     """The chat for people who have logged in, and their way in and out."""
 
-    def __init__(self, serving: Serving, addresses: Addresses) -> None:
+    def __init__(self, serving: Serving, addresses: Callable[[], Addresses]) -> None:
         self._serving = serving
         self._addresses = addresses
         self._begun = f"{serving.sessions.cookie}-login"
@@ -99,9 +99,8 @@ class OwnPages:
 
     def _address(self, request: Request, path: str) -> str:
         """A page of this server by the name that the browser used, which the guard has checked."""
-        host, public = request.headers["host"], URL(self._serving.settings().public_address)
-        is_public = public.netloc.lower() == host.lower()
-        return f"{public.scheme if is_public else self._addresses.scheme}://{host}{path}"
+        host = request.headers["host"]
+        return f"{self._addresses().scheme_for(host)}://{host}{path}"
 
 
 def _refused(request: Request, fault: Refusal | AppError) -> Response:

@@ -12,6 +12,7 @@ import pytest
 
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import TokenBook, new_token
+from desktop_rag.features.server.services import ServerSwitch
 from desktop_rag.features.server.values.access_values import AccessRule, TokenWish
 from desktop_rag.models.connection_states import ConnectionState
 from tests.browsing.browser import CHROMIUM, Browser
@@ -320,3 +321,18 @@ def test_a_browser_logs_in_asks_and_logs_out(server: Server, provider: LoginProv
         page.value("document.querySelector('form button').click()")
         page.wait("document.querySelector('h1')?.textContent === 'desktop-rag'")
         assert page.complaints() == []
+
+
+@pytest.mark.slow
+def test_behind_a_proxy_with_tls_people_come_back_by_https(
+    serve: Serve, provider: LoginProvider
+) -> None:
+    server = serve(
+        login_issuer=provider.issuer, login_client=CLIENT, public_address="https://rag.example"
+    )
+    port = server.services.wing(ServerSwitch).port
+    with local_client(base_url=f"http://127.0.0.1:{port}") as browser:
+        begun = browser.get("/login", headers={"host": "rag.example"})
+    query = parse_qs(urlsplit(begun.headers["location"]).query)
+    assert query["redirect_uri"] == ["https://rag.example/login/back"]
+    assert "; Secure" in begun.headers["set-cookie"]

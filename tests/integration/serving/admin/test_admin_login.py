@@ -8,9 +8,10 @@ import pytest
 
 from desktop_rag.features.server.access.access_tokens import TokenBook, TokenScope, new_token
 from desktop_rag.features.server.access.sessions import IDLE_S, Session, Sessions
+from desktop_rag.features.server.services import ServerSwitch
 from desktop_rag.features.server.values.access_values import TokenWish
 from tests.integration.serving.admin.admin_browser import AdminBrowser
-from tests.integration.serving.conftest import Server
+from tests.integration.serving.conftest import Serve, Server, local_client
 
 pytestmark = pytest.mark.usefixtures("one_library")
 
@@ -66,6 +67,19 @@ def test_the_cookie_is_for_this_page_alone_and_tells_nothing(browser: AdminBrows
     assert not [
         p for p in home.rglob("*") if p.is_file() and any(k in p.read_bytes() for k in kept)
     ]
+
+
+@pytest.mark.slow
+def test_behind_a_proxy_with_tls_the_cookie_crosses_no_network_in_plain_sight(serve: Serve) -> None:
+    server = serve(public_address="https://rag.example")
+    sent = {"host": "rag.example", "origin": "https://rag.example"}
+    with local_client(
+        base_url=f"http://127.0.0.1:{server.services.wing(ServerSwitch).port}"
+    ) as page:
+        token = {"token": server.token(TokenScope.ADMIN)}
+        assert (
+            "; Secure" in page.post("/admin/login", data=token, headers=sent).headers["set-cookie"]
+        )
 
 
 @pytest.mark.slow
