@@ -158,10 +158,8 @@ class FileCounts:
                 matched=self.matched,
             )
         files = count_of(self.read, tr("file"), tr("files"))
-        if self.read > self.matched == 1:
-            return tr("{files} were read, one of them fits", files=files)
         if self.read > self.matched > 0:
-            return tr("{files} were read, {fit:,} of them fit", files=files, fit=self.matched)
+            return tr("{files} were read, {fit:,} with a match", files=files, fit=self.matched)
         return tr("Passages of {files} were read", files=files) if self.read else tr("No file fits")
 
 

@@ -620,20 +620,16 @@ Es liest die Sätze, die ein Vergleich der Wörter offen lässt, und ihre Quelle
         <translation>Gelesen: Textstellen aus {files}</translation>
     </message>
     <message>
-        <source>{files} were read, one of them fits</source>
-        <translation>{files} gelesen, eine davon passt</translation>
-    </message>
-    <message>
-        <source>{files} were read, {fit:,} of them fit</source>
-        <translation>{files} gelesen, {fit:,} davon passen</translation>
-    </message>
-    <message>
         <source>“{used}” instead of “{written}”</source>
         <translation>„{used}“ statt „{written}“</translation>
     </message>
     <message>
         <source>No file fits</source>
         <translation>Keine Datei passt</translation>
+    </message>
+    <message>
+        <source>{files} were read, {fit:,} with a match</source>
+        <translation>{files} wurden gelesen, {fit:,} mit Treffern</translation>
     </message>
     <message>
         <source>Searched only in {names}.</source>

@@ -71,8 +71,8 @@ def test_only_whole_words_are_repaired_in_a_text() -> None:
         (FileCounts(1, 1), "Passages of 1 file were read"),
         (FileCounts(0, 20), "Passages of 20 files were read"),
         (FileCounts(0, 0), "No file fits"),
-        (FileCounts(50, 53), "53 files were read, 50 of them fit"),
-        (FileCounts(1, 3), "3 files were read, one of them fits"),
+        (FileCounts(50, 53), "53 files were read, 50 with a match"),
+        (FileCounts(1, 3), "3 files were read, 1 with a match"),
     ],
 )
 def test_files_that_matched_and_were_read_are_told(counts: FileCounts, expected: str) -> None:
