@@ -21,7 +21,7 @@ QUICK = PlaceLimits(seconds=2.0, waits_s=(0.01, 0.02), most_wait_s=1.0)
 
 
 class RemoteRoom(Room):
-    """The remotes over one home; can be closed and built again."""
+    """The remotes over one home; can be closed and built again. `kind` replaces WebDAV."""
 
     def __init__(self, home: Home, limits: PlaceLimits = QUICK, kind: RemoteKind = WEBDAV) -> None:
         super().__init__(home, loopback_access())
@@ -46,10 +46,11 @@ class RemoteRoom(Room):
         self.remotes.close()
         super().close()
 
-    def add_remote(self, url: str, password: str = "secret", limit: int = 10_000) -> Source:
-        links = self.remotes.checked(
-            WebLinks((url,), limit, 24.0, remote=self.kind.name, user="ann")
-        )
+    def add_remote(
+        self, url: str, password: str = "secret", limit: int = 10_000, since: str = ""
+    ) -> Source:
+        links = WebLinks((url,), limit, 24.0, remote=self.kind.name, user="ann", since=since)
+        links = self.remotes.checked(links)
         self.remotes.keep_password(links, password)
         source = self.sources.add_links(links, self.pages, "c")
         self.remotes.request(source)

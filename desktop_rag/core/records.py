@@ -96,7 +96,7 @@ Moment = Annotated[float, Within(0, _LATEST_S)]
 """Seconds since the epoch."""
 Share = Annotated[float, Within(0, 1)]
 Address = Annotated[
-    str, Within(1, LONGEST_PATH), Matching(r"(?i:https?://[^\s/@\\]{1,300}(?:/\S*)?)")
+    str, Within(1, LONGEST_PATH), Matching(r"(?i:(?:http|imap)s?://[^\s/@\\]{1,300}(?:/\S*)?)")
 ]
 
 

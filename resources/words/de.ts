@@ -1770,8 +1770,16 @@ Die vollständige Adresse lautet:
         <translation>Jira-Vorgänge</translation>
     </message>
     <message>
+        <source>Mailbox (IMAP)</source>
+        <translation>Postfach (IMAP)</translation>
+    </message>
+    <message>
         <source>User</source>
         <translation>Benutzer</translation>
+    </message>
+    <message>
+        <source>For Gmail write imap.gmail.com. Gmail, iCloud, Yahoo and Fastmail make app passwords in the settings of the account, under security. Nothing is marked as read.</source>
+        <translation>Für Gmail schreiben Sie imap.gmail.com. Gmail, iCloud, Yahoo und Fastmail machen App-Passwörter in den Einstellungen des Kontos unter „Sicherheit“. Nichts wird als gelesen markiert.</translation>
     </message>
     <message>
         <source>Confluence pages</source>
@@ -4966,10 +4974,6 @@ Die Datei bleibt.</translation>
     <message>
         <source>Don&apos;t agree, or remove it in Settings, under Commands.</source>
         <translation>Stimmen Sie nicht zu, oder entfernen Sie es in den Einstellungen unter „Befehle“.</translation>
-    </message>
-    <message>
-        <source>Clouds, trackers and libraries you added</source>
-        <translation>Clouds, Tracker und Bibliotheken, die Sie hinzugefügt haben</translation>
     </message>
     <message>
         <source>Remove it, or choose to fetch it only on request.</source>
@@ -10210,6 +10214,14 @@ Was kostet der Eintritt?</translation>
         <translation>Geben Sie die ein, die jene von OpenAI spricht: https://generativelanguage.googleapis.com/v1beta/openai</translation>
     </message>
     <message>
+        <source>Enter the user name of the mailbox.</source>
+        <translation>Geben Sie den Benutzernamen des Postfachs ein.</translation>
+    </message>
+    <message>
+        <source>Enter user and password again in the options of the source. Most providers want an app password, which their page makes in the settings for security.</source>
+        <translation>Geben Sie Benutzer und Passwort in den Optionen der Quelle noch einmal ein. Die meisten Anbieter verlangen ein App-Passwort, das ihre Seite in den Einstellungen zur Sicherheit macht.</translation>
+    </message>
+    <message>
         <source>Enter your key for {host} in Settings.</source>
         <translation>Geben Sie in den Einstellungen Ihren Schlüssel für {host} ein.</translation>
     </message>
@@ -10502,6 +10514,10 @@ Was kostet der Eintritt?</translation>
         <translation>Sie sieht aus wie https://cloud.example.org/remote.php/dav/files/ann/Dokumente/.</translation>
     </message>
     <message>
+        <source>It is like imaps://imap.example.org, or imaps://imap.example.org/INBOX,Sent.</source>
+        <translation>Sie ist wie imaps://imap.example.org oder imaps://imap.example.org/INBOX,Sent.</translation>
+    </message>
+    <message>
         <source>It is like {example}.</source>
         <translation>Sie sieht aus wie {example}.</translation>
     </message>
@@ -10552,6 +10568,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>It is not on the server ({status}).</source>
         <translation>Sie ist nicht auf dem Server ({status}).</translation>
+    </message>
+    <message>
+        <source>It is not on the server.</source>
+        <translation>Auf dem Server ist sie nicht.</translation>
     </message>
     <message>
         <source>It is on or off.</source>
@@ -10770,6 +10790,10 @@ Was kostet der Eintritt?</translation>
         <translation>Seine Dateien können nicht gelesen werden ({strerror})</translation>
     </message>
     <message>
+        <source>Its folders are {there}.</source>
+        <translation>Seine Ordner sind {there}.</translation>
+    </message>
+    <message>
         <source>Its format is version {version}, this app reads {version2}. Update the app.</source>
         <translation>Ihr Format hat Version {version}, diese App liest {version2}. Aktualisieren Sie die App.</translation>
     </message>
@@ -10908,6 +10932,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Most end in /v1: try {version}.</source>
         <translation>Die meisten enden auf /v1: Versuchen Sie {version}.</translation>
+    </message>
+    <message>
+        <source>Mostly it is the address of mail.</source>
+        <translation>Meist ist es die E-Mail-Adresse.</translation>
     </message>
     <message>
         <source>Name the program that will use it.</source>
@@ -12250,6 +12278,10 @@ Was kostet der Eintritt?</translation>
         <translation>Einzelheiten stehen in der Protokolldatei.</translation>
     </message>
     <message>
+        <source>The mailbox has none of the chosen folders.</source>
+        <translation>Das Postfach hat keinen der gewählten Ordner.</translation>
+    </message>
+    <message>
         <source>The message is encrypted or sealed, which is not undone.</source>
         <translation>Die Nachricht ist verschlüsselt oder versiegelt, was nicht aufgehoben wird.</translation>
     </message>
@@ -12378,6 +12410,10 @@ Was kostet der Eintritt?</translation>
         <translation>Das Passwort würde unverschlüsselt durch das Internet gehen.</translation>
     </message>
     <message>
+        <source>The password would go over the network unencrypted.</source>
+        <translation>Das Passwort ginge unverschlüsselt über das Netz.</translation>
+    </message>
+    <message>
         <source>The picture is too large</source>
         <translation>Das Bild ist zu groß</translation>
     </message>
@@ -12494,6 +12530,10 @@ Was kostet der Eintritt?</translation>
         <translation>Der Server hat das Passwort abgelehnt.</translation>
     </message>
     <message>
+        <source>The server refused to read it ({verb}).</source>
+        <translation>Der Server verweigert das Lesen ({verb}).</translation>
+    </message>
+    <message>
         <source>The server sends on from address to address.</source>
         <translation>Der Server verweist endlos von Adresse zu Adresse.</translation>
     </message>
@@ -12502,8 +12542,16 @@ Was kostet der Eintritt?</translation>
         <translation>Der Server verweist weiter an {target}.</translation>
     </message>
     <message>
+        <source>The server sent nothing.</source>
+        <translation>Der Server hat nichts gesendet.</translation>
+    </message>
+    <message>
         <source>The server starts without asking for one: choose a key without a password.</source>
         <translation>Der Server startet, ohne danach zu fragen: Wählen Sie einen Schlüssel ohne Passwort.</translation>
+    </message>
+    <message>
+        <source>The server takes no passwords.</source>
+        <translation>Der Server nimmt keine Passwörter an.</translation>
     </message>
     <message>
         <source>The server transcribes.</source>
@@ -13258,8 +13306,16 @@ Was kostet der Eintritt?</translation>
         <translation>Geben Sie die Adresse eines Ordners ein.</translation>
     </message>
     <message>
+        <source>Write the address of one mail server.</source>
+        <translation>Geben Sie die Adresse eines Mailservers ein.</translation>
+    </message>
+    <message>
         <source>Write the address with https://.</source>
         <translation>Schreiben Sie die Adresse mit https://.</translation>
+    </message>
+    <message>
+        <source>Write the address with imaps://, such as imaps://imap.example.org.</source>
+        <translation>Schreiben Sie die Adresse mit imaps://, etwa imaps://imap.example.org.</translation>
     </message>
     <message>
         <source>Write the client ID.</source>
@@ -13370,8 +13426,24 @@ Was kostet der Eintritt?</translation>
         <translation>Zeichnung</translation>
     </message>
     <message>
+        <source>imaps://imap.example.org</source>
+        <translation>imaps://imap.example.org</translation>
+    </message>
+    <message>
+        <source>{host} asks to come back later.</source>
+        <translation>{host} bittet, später wiederzukommen.</translation>
+    </message>
+    <message>
+        <source>{host} did not answer in time.</source>
+        <translation>{host} hat nicht rechtzeitig geantwortet.</translation>
+    </message>
+    <message>
         <source>{since} is no day.</source>
         <translation>{since} ist kein Tag.</translation>
+    </message>
+    <message>
+        <source>Clouds, mailboxes, trackers and libraries you added</source>
+        <translation>Clouds, Postfächer, Tracker und Bibliotheken, die Sie hinzugefügt haben</translation>
     </message>
     <message>
         <source>Your user name and password or token, and requests for lists and for what they name.</source>
@@ -13660,10 +13732,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{host} can&apos;t be reached.</source>
         <translation>{host} ist nicht erreichbar.</translation>
-    </message>
-    <message>
-        <source>{host} did not send the whole page in time.</source>
-        <translation>{host} hat nicht rechtzeitig die ganze Seite gesendet.</translation>
     </message>
     <message>
         <source>{host} ended the connection in the middle of its answer.</source>

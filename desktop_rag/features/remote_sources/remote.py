@@ -6,10 +6,11 @@ A package adds a kind by the entry point `desktop_rag.remotes`, which names a `R
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from threading import Event
+from types import MappingProxyType
 from typing import BinaryIO
 
 from desktop_rag.core.domain import WebLinks
@@ -107,6 +108,10 @@ class Remote(ABC):
     def requests(self) -> int:
         """How many requests were made."""
         return 0
+
+    kept: Mapping[str, Sequence[Item]] = MappingProxyType({})
+    """Before a listing, what is kept of each part by its key, for remotes that tell CHANGES without
+    a token. An item without a version has to be named again."""
 
     @abstractmethod
     def parts(self, tokens: Mapping[str, str]) -> Iterator[Part]:

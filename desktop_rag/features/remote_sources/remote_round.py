@@ -205,6 +205,7 @@ class RemoteRun(FetchRun):
         lost = [k for k in self._journaled if not self._has_copy(k)]
         # Without its copy an item is fetched again, so its part is listed again.
         self._tokens = {} if lost else journal.tokens(source.source_id)
+        remote.kept = _by_part(self._journaled, lost)
         self._parts: Iterator[Part] | None = remote.parts(self._tokens)
         # Parts with items that could not be had.
         self._doubtful: set[str] = set()
@@ -446,6 +447,16 @@ class RemoteRun(FetchRun):
             fresh=found.added + found.changed,
             waiting=waiting,
         )
+
+
+def _by_part(journaled: Sequence[Kept], lost: Sequence[Kept]) -> Mapping[str, Sequence[Item]]:
+    """What is kept, as a remote is told; rules may have changed for what could not be read."""
+    again = {each.document_id for each in lost}
+    parts: dict[str, list[Item]] = {}
+    for each in journaled:
+        is_asked = each.document_id in again or reason_of(each.item)
+        parts.setdefault(each.part, []).append((_outdated(each) if is_asked else each).item)
+    return parts
 
 
 def _outdated(kept: Kept) -> Kept:

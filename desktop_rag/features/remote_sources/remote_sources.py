@@ -13,6 +13,7 @@ from desktop_rag.core.domain import Source, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import FolderPreview, Notice
 from desktop_rag.features.remote_sources.drive import DRIVE
+from desktop_rag.features.remote_sources.imap import IMAP
 from desktop_rag.features.remote_sources.journal import Journal
 from desktop_rag.features.remote_sources.remote import Remote, RemoteKind
 from desktop_rag.features.remote_sources.remote_round import RemoteRun, readable, reason_of
@@ -37,7 +38,7 @@ _ROOT = Path("/remote")
 
 def remote_kinds() -> Mapping[str, RemoteKind]:
     """The kinds of remotes by name, those of installed packages after the app's own."""
-    kinds = {kind.name: kind for kind in (WEBDAV, DRIVE, *TRACKERS, ZOTERO)}
+    kinds = {kind.name: kind for kind in (WEBDAV, IMAP, DRIVE, *TRACKERS, ZOTERO)}
     for entry in entry_points(group=REMOTES):
         kind: RemoteKind = entry.load()
         kinds.setdefault(kind.name, kind)

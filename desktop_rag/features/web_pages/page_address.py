@@ -6,6 +6,7 @@ called there, with the very address that is connected to.
 
 import ipaddress
 import re
+from collections.abc import Mapping
 from enum import Enum, auto
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
@@ -45,6 +46,7 @@ class PageRefused(AppError):  # noqa: N818  the page's failure, not the program'
 _BASE_EXAMPLE = "Write it like https://example.org/guide/."
 _EXAMPLE = "Write it like https://example.org/guide, one a line."
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+MAIL_PORTS = {"imap": 143, "imaps": 993}
 _FIRST_FREE_PORT = 1024
 # Ports of other services, which might take an HTTP request for a command: those that browsers
 # block, and databases.
@@ -127,15 +129,17 @@ def parse_base_address(text: str) -> str:
     return address
 
 
-def normalise(url: str) -> str:
+def normalise(url: str, ports: Mapping[str, int] = _DEFAULT_PORTS) -> str:
     """The address in normal form: ASCII, lower-case host, no fragment, no default port.
+
+    `ports` are the default ports of the schemes that are taken.
 
     Raises:
         PageRefused: for an address that is never fetched, whatever it leads to.
     """
     parts = _split(url)
     scheme = parts.scheme.lower()
-    if scheme not in _DEFAULT_PORTS:
+    if scheme not in ports:
         raise PageRefused(RefusalKind.BLOCKED, "Only http and https addresses are fetched.")
     if "@" in parts.netloc:
         raise PageRefused(
@@ -144,7 +148,7 @@ def normalise(url: str) -> str:
             "Remove what stands before the @: pages that want a login can't be fetched.",
         )
     host = host_text(parts.hostname or "")
-    port = "" if parts.port in (None, _DEFAULT_PORTS[scheme]) else f":{_port(parts.port)}"
+    port = "" if parts.port in (None, ports[scheme]) else f":{_port(parts.port)}"
     shown = f"[{host}]" if ":" in host else host
     path = quote(parts.path or "/", safe=_PATH_CHARACTERS)
     query = f"?{quote(parts.query, safe=_QUERY_CHARACTERS)}" if parts.query else ""
@@ -175,7 +179,7 @@ def host_of(url: str) -> str:
 def port_of(url: str) -> int:
     """The port of a normalised address, explicit or default."""
     parts = urlsplit(url)
-    return parts.port or _DEFAULT_PORTS[parts.scheme]
+    return parts.port or (_DEFAULT_PORTS | MAIL_PORTS)[parts.scheme]
 
 
 def target_of(url: str) -> str:

@@ -73,12 +73,14 @@ class WebTransport:
         """
         self._cancel = cancel
         self._interruption = Interruption()
+        self._tls = httpcore2.default_ssl_context()
+        self._backend = _GuardedBackend(self._interruption, is_allowed, intranet, resolve)
         self._pool = httpcore2.ConnectionPool(
-            ssl_context=httpcore2.default_ssl_context(),
+            ssl_context=self._tls,
             max_connections=4,
             max_keepalive_connections=2,
             keepalive_expiry=_KEEPALIVE_S,
-            network_backend=_GuardedBackend(self._interruption, is_allowed, intranet, resolve),
+            network_backend=self._backend,
         )
 
     @contextmanager
@@ -106,7 +108,7 @@ class WebTransport:
             content=content or None,
             extensions={"timeout": _timeouts(seconds)},
         )
-        with self._mapping_errors(host), self._interruption.by(self._cancel, after_s=seconds):
+        with self.within(host, seconds):
             response = self._pool.handle_request(request)
             try:
                 yield WebResponse(url, response.status, _header_texts(response), response)
@@ -117,10 +119,17 @@ class WebTransport:
         """Close all connections."""
         self._pool.close()
 
+    def open_stream(self, host: str, port: int, *, is_encrypted: bool) -> SocketStream:
+        """A connection of its own, for another protocol; used and closed inside `within`."""
+        stream = self._backend.connect_tcp(host, port)
+        return stream.start_tls(self._tls, host, _CONNECT_S) if is_encrypted else stream
+
     @contextmanager
-    def _mapping_errors(self, host: str) -> Generator[None]:
+    def within(self, host: str, seconds: float) -> Generator[None]:
+        """Let what is sent and received in the context take so long; raises as `request` does."""
         try:
-            yield
+            with self._interruption.by(self._cancel, after_s=seconds):
+                yield
         except Cancelled as exc:
             if self._cancel.is_set():
                 raise
@@ -313,7 +322,7 @@ def _text(value: bytes) -> str:
 
 
 def _too_slow(host: str) -> PageRefused:
-    return PageRefused(RefusalKind.UNREACHABLE, f"{host} did not send the whole page in time.")
+    return PageRefused(RefusalKind.UNREACHABLE, f"{host} did not answer in time.")
 
 
 def _no_connection(host: str, exc: httpcore2.ConnectError) -> PageRefused:

@@ -28,7 +28,7 @@ _HOSTS = (
     " pages are fetched from public addresses only."
 )
 _FOLDER = "The whole path. Who may ask this collection may then read its files."
-_REMOTE = "Such as https://cloud.example/remote.php/dav/files/ann/Documents/ of a Nextcloud."
+_REMOTE = "Such as https://cloud.example/remote.php/dav/files/ann/ of a Nextcloud, or imaps://mail.example."
 _LINKS = "An address in each line; that of a sitemap stands for the pages it lists."
 # What programs call an application: the sender of these documents.
 _UPLOADS = "admin page"
