@@ -478,14 +478,16 @@ class AnswerService:
         When nothing in the sources is about it, they become the nearest passages, without an event.
         """
         is_doubtful = not draft.sources
-        draft.sources, draft.nearest = draft.sources or draft.nearest, ()
+        draft.send(draft.sources or draft.nearest)
+        draft.nearest = ()
         if not draft.sources:
             return
         text = self._disputed(draft, request) or self._quoted(
             draft, request, is_doubtful=is_doubtful
         )
         if not text:
-            draft.nearest, draft.sources = draft.sources[:_NEAREST], ()
+            draft.nearest = draft.sources[:_NEAREST]
+            draft.send(())
             return
         draft.is_excerpts, draft.text = True, self._hedged(text, draft, request)
         if draft.is_unsure:

@@ -86,6 +86,9 @@ def test_what_may_not_be_about_the_question_says_so_first(indexed: Services) -> 
     unsure, sure = ask(indexed, "Who painted the wheel?"), ask(indexed, "Who mended the wheel?")
     assert unsure.text.startswith(hedge)
     assert answer_json(unsure)["is_unsure"]
+    assert unsure.notes
+    assert unsure.notes.files
+    assert unsure.notes.files.read == len({source.document_id for source in unsure.sources})
     assert not sure.text.startswith(hedge)
     assert "is_unsure" not in answer_json(sure)
 
