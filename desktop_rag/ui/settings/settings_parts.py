@@ -136,10 +136,10 @@ def search(every: Iterable[Found], text: str) -> list[Found]:
 
 
 def _with_most(every: Sequence[Found], words: Sequence[str]) -> list[Found]:
-    """Those that have the most letters of these words, if any."""
+    """Those that have the most letters of these words, and at least half of them."""
     letters = [sum(len(word) for word in words if word in each.folded_words) for each in every]
-    most = max(letters, default=0)
-    return [each for each, count in zip(every, letters, strict=True) if count == most > 0]
+    least = max(*letters, sum(map(len, words)) / 2, 1)
+    return [each for each, count in zip(every, letters, strict=True) if count >= least]
 
 
 def _rank(found: Found, words: Sequence[str]) -> int:

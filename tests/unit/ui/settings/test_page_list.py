@@ -125,6 +125,13 @@ def test_words_are_found_in_any_order_without_case_and_accents(pages: PageList, 
     assert "Dark" in found(pages)
 
 
+def test_one_short_word_of_a_question_finds_nothing(pages: PageList) -> None:
+    written(pages, "network for contracts")
+    assert found(pages) == []
+    written(pages, "network access")
+    assert "Let others ask" in found(pages)
+
+
 def test_the_search_builds_nothing_and_leads_to_the_field(
     pages: PageList, built: list[str], qtbot: QtBot
 ) -> None:
