@@ -37,7 +37,7 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
     text = "only this folder, project or collection of it; may be repeated"
     added.add_argument("--only", action="append", default=[], metavar="NAME", help=text)
     text = "nothing older than this day"
-    added.add_argument("--since", type=_day, default="", metavar="YYYY-MM-DD", help=text)
+    added.add_argument("--since", type=_day, metavar="YYYY-MM-DD", help=text)
     added.add_argument("--collection", default="", help="add it to this collection")
     text = "look for changes again after so many hours, 0 for never"
     added.add_argument("--refresh", type=float, default=24.0, metavar="HOURS", help=text)
@@ -61,7 +61,8 @@ def _add(arguments: argparse.Namespace) -> dict[str, Any]:
     kind = remote_kinds()[arguments.kind]
     links = WebLinks(
         (arguments.address or kind.address,), MOST_FILES, max(0.0, arguments.refresh),
-        remote=kind.name, user=arguments.user, chosen=tuple(arguments.only), since=arguments.since,
+        remote=kind.name, user=arguments.user, chosen=tuple(arguments.only),
+        since=arguments.since or "",
     )  # fmt: skip
     asked = f"{kind.secret} of {arguments.user or kind.words}: "
     password = here().typed(asked, is_secret=True) if kind.takes_secret(arguments.user) else ""
