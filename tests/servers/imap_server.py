@@ -54,6 +54,8 @@ class ImapServer(LoopbackServer):
     capabilities: str = "IMAP4rev1 AUTH=PLAIN"
     folders: dict[str, Folder] = field(default_factory=dict[str, Folder])
     asked: list[str] = field(default_factory=list[str])
+    # The messages whose text was asked for, such as INBOX/1.
+    read: list[str] = field(default_factory=list[str])
     # By the id of a message, or the name of a command: answers in place of the server.
     faults: dict[str, Callable[["Handler", str], None]] = field(
         default_factory=dict[str, Callable[["Handler", str], None]]
@@ -79,10 +81,6 @@ class ImapServer(LoopbackServer):
         with self.lock:
             mail = self.folders[name].mails.pop(uid)
             return self.put(target, mail.content, arrived=mail.arrived)
-
-    def fetched(self) -> list[str]:
-        """The ids whose text was asked for, by folder."""
-        return [each for each in self.asked if each.startswith("read ")]
 
 
 class Handler(LoopbackHandler):
@@ -174,7 +172,7 @@ class Handler(LoopbackHandler):
                 continue
             offset, size = int(piece[1]), int(piece[2])
             if not offset:
-                self.owner.asked.append(f"read {self.folder}/{uid}")
+                self.owner.read.append(f"{self.folder}/{uid}")
             if fault := self.owner.faults.get(str(uid)):
                 fault(self, tag)
                 return
