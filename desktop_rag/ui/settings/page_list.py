@@ -388,9 +388,9 @@ class PageList(QWidget):
         for page in (widget, *widget.findChildren(ScrolledPage)):
             if fields and isinstance(page, ScrolledPage):
                 page.reveal(fields[0])
-        inside = [part for field in fields for part in (field, *field.findChildren(QWidget))]
-        others = [part for place in places for part in place.findChildren(QWidget)]
-        for control in (*inside, *others):
+        # A setting that only says where it is set leaves the focus in the search.
+        around = fields or places
+        for control in (part for each in around for part in (each, *each.findChildren(QWidget))):
             if _takes_focus(control):
                 control.setFocus(Qt.FocusReason.ShortcutFocusReason)
                 return

@@ -8,6 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.ui.settings.page_list import PageList
 from desktop_rag.ui.settings.settings_parts import Part, Setting, settings_in
+from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.form_fields import SettingsSection
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 from tests.unit.ui.rooms import button, field, texts
@@ -26,6 +27,7 @@ class Server(ScrolledPage):
             self.column.addWidget(above)
         section = SettingsSection("Local")
         section.add_row("Access", QCheckBox("Let others ask"), words="API, network")
+        section.add_row("Visitors", PlainLabel("They are let in elsewhere."), words="guests")
         self.column.addWidget(section)
 
 
@@ -48,7 +50,10 @@ def pages(qtbot: QtBot, built: list[str]) -> PageList:
     pages = PageList("Settings", ORDER)
     qtbot.addWidget(pages)
     pages.add_part(Part("Models", "Models", QWidget()))
-    declared = (Setting("Let others ask", "API, network", "Local"),)
+    declared = (
+        Setting("Let others ask", "API, network", "Local"),
+        Setting("Visitors", "guests", "Local"),
+    )
     pages.add_part(Part("Advanced", "Last", QWidget(), is_last=True))
     pages.add_part(Part("Advanced", "Server", server, declared, "hosts"))
     pages.add_part(Part("App", "App", look, settings_in(theme)))
@@ -148,6 +153,16 @@ def test_the_search_builds_nothing_and_leads_to_the_field(
     assert not switch.visibleRegion().isEmpty()
     assert pages.focusWidget() is switch
     assert line.text() == ""
+
+
+def test_a_setting_that_is_only_a_text_gives_the_focus_to_no_other(
+    pages: PageList, qtbot: QtBot
+) -> None:
+    QTest.keySequence(pages, "Ctrl+F")
+    line = written(pages, "guests")
+    qtbot.keyClick(line, Qt.Key.Key_Return)
+    assert "They are let in elsewhere." in texts(pages)
+    assert pages.focusWidget() is line
 
 
 def test_down_chooses_the_next_and_escape_clears(pages: PageList, qtbot: QtBot) -> None:
