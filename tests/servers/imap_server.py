@@ -13,8 +13,9 @@ import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from tests.servers.loopback_server import LoopbackHandler, LoopbackServer
+from tests.servers.loopback_server import LoopbackHandler, LoopbackServer, tls_context
 
 _FIELDS = {b"message-id", b"date", b"from", b"subject"}
 
@@ -62,12 +63,15 @@ class ImapServer(LoopbackServer):
     )
     sent_bytes: int = 0
 
+    certificate: Path | None = None
+
     def __post_init__(self) -> None:
-        super().__init__(Handler)
+        super().__init__(Handler, tls_context(self.certificate) if self.certificate else None)
         self.lock = threading.RLock()
 
     def url(self) -> str:
-        return f"imap://127.0.0.1:{self.port}/"
+        scheme, host = ("imaps", "localhost") if self.certificate else ("imap", "127.0.0.1")
+        return f"{scheme}://{host}:{self.port}/"
 
     def put(self, name: str, content: bytes, **more: str | int) -> int:
         with self.lock:

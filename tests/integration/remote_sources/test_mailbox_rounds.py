@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from tests.remote_room import RemoteRoom
 from tests.servers.imap_server import Folder, Handler, ImapServer, message
 
 pytestmark = pytest.mark.slow
+CERTIFICATE = Path(__file__).parents[1] / "endpoints" / "localhost.pem"
 
 
 @pytest.fixture
@@ -286,6 +288,22 @@ def test_addresses_are_kept_in_one_form(typed: str, url: str, chosen: tuple[str,
 def test_what_is_no_mail_server_is_refused(typed: str) -> None:
     with pytest.raises(AppError):
         checked(WebLinks((typed,), remote="imap", user="ann"))
+
+
+def test_the_certificate_is_checked_before_the_password_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with ImapServer(certificate=CERTIFICATE) as mail:
+        mail.put("INBOX", message("A", "A."))
+        session = MailSession(mail.url(), "ann", "secret", threading.Event())
+        with pytest.raises(AppError, match="no encryption that can be trusted"):
+            session.folders()
+        session.close()
+        assert mail.asked == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+        session = MailSession(mail.url(), "ann", "secret", threading.Event())
+        assert [folder.shown for folder in session.folders()] == ["INBOX"]
+        session.close()
 
 
 def test_a_name_that_leads_to_this_computer_is_not_connected_to() -> None:
