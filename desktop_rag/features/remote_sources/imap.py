@@ -98,7 +98,7 @@ class Mailbox(Remote):
             yield Part(f"{folder.shown}/", problem=refused.reason)
             return
         key = f"{folder.shown}/{state.validity}/"
-        token = f"{state.next_uid}:{state.messages}" if state.next_uid else ""
+        token = f"{state.next_uid}:{state.messages} {self._since}" if state.next_uid else ""
         if token and tokens.get(key) == token:
             yield Part(key, Told.SAME, token=token)
             return
@@ -160,11 +160,14 @@ def _item(folder: "MailFolder", validity: int, head: "Head") -> Item:
     fields = email.message_from_string(_text(head.fields))
     modified, day = _arrival(head.arrived or str(fields.get("date", "")))
     name = " ".join(part for part in (day, _subject(str(fields.get("subject", "")))) if part)
+    item_id = f"{folder.shown}/{validity}/{head.uid}"
+    # The same in any folder; its size is compared as well. Without an id of its own, as programs
+    # write them, a message may be like another one.
+    known_by = head.fields.strip() if fields.get("message-id") else item_id.encode()
     return Item(
-        item_id=f"{folder.shown}/{validity}/{head.uid}",
+        item_id=item_id,
         path=f"{folder.shown}/{name} ({head.uid}).eml",
-        # The same in any folder; its size is compared as well.
-        version=hashlib.blake2b(head.fields.strip(), digest_size=16).hexdigest(),
+        version=hashlib.blake2b(known_by, digest_size=16).hexdigest(),
         size=head.size,
         modified=modified,
         place=f"{head.uid} {validity} {folder.name}",

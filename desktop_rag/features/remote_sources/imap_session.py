@@ -334,6 +334,8 @@ def _unquoted(raw: bytes) -> bytes:
 
 def _shown(name: str, mark: str) -> str:
     """A folder as people read it: one name, with a dot between those it is made of."""
+    if name.upper() == "INBOX":
+        return "INBOX"
     text = decoded(name)
     return (text.replace(mark, ".") if mark else text).replace("/", "_").strip() or "_"
 

@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,39 @@ def test_only_messages_since_a_day_are_read(room: RemoteRoom, mail: ImapServer) 
     room.settle_remote()
     assert subjects(room) == {"INBOX/New"}
     assert "UID SEARCH SINCE 1-Jan-2024" in mail.asked
+
+
+def test_an_earlier_day_finds_what_was_left_out(room: RemoteRoom, mail: ImapServer) -> None:
+    mail.put("INBOX", message("Old", "Old."), arrived="14-May-2019 10:00:00 +0000")
+    mail.put("INBOX", message("New", "New.", 1))
+    source = room.add_remote(mail.url(), since="2024-01-01")
+    room.settle_remote()
+    assert source.links, "a remote is a source of links"
+    room.sources.set_links(source.source_id, replace(source.links, since=""))
+    assert room.again() == ChangeSummary(added=1, unchanged=1)
+
+
+def test_a_message_without_an_id_is_never_taken_for_another(
+    room: RemoteRoom, mail: ImapServer
+) -> None:
+    old = mail.put("INBOX", b"Subject: job\r\n\r\nresult 1\r\n")
+    mail.put("INBOX", message("Other", "Text."))
+    room.add_remote(mail.url())
+    room.settle_remote()
+    del mail.folders["INBOX"].mails[old]
+    mail.put("INBOX", b"Subject: job\r\n\r\nresult 2\r\n")
+    room.again()
+    assert [text for text in room.texts().values() if "result" in text] == [
+        "Subject: job\n\nresult 2"
+    ]
+
+
+def test_the_inbox_is_one_however_the_server_writes_it(room: RemoteRoom, mail: ImapServer) -> None:
+    mail.put("Inbox", message("A", "A."))
+    mail.put("Other", message("B", "B.", 1))
+    room.add_remote(f"{mail.url()}Inbox")
+    room.settle_remote()
+    assert subjects(room) == {"INBOX/A"}
 
 
 def test_a_message_that_is_too_large_is_listed_and_not_read(
