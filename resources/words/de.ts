@@ -1806,8 +1806,8 @@ Die vollständige Adresse lautet:
         <translation>Erst seit</translation>
     </message>
     <message>
-        <source>It is kept in the keyring of this computer.</source>
-        <translation>Es liegt im Schlüsselbund dieses Computers.</translation>
+        <source>{secret}: kept in the keyring of this computer.</source>
+        <translation>{secret}: liegt im Schlüsselbund dieses Computers.</translation>
     </message>
     <message>
         <source>Nothing checked yet.</source>

@@ -97,13 +97,15 @@ class RemoteDialog(QDialog):
         kind = self._kind
         rows: list[tuple[str, QWidget]] = [(tr("Address"), self._address)]
         rows += [(translated(kind.user), self._user)] if kind.user else []
-        rows += [(translated(kind.secret), self._password)] if kind.secret else []
+        secret = translated(kind.secret)
+        rows += [(secret, self._password)] if secret else []
         later: list[tuple[str, QWidget]] = [(tr("Update"), self._update)]
         if self._is_new:
             later.append((tr("Collection"), self._collection))
         self._add_rows(column, rows)
-        kept = tr("It is kept in the keyring of this computer.") if kind.secret else ""
-        fill(column, note(f"{translated(kind.note)} {kept}".strip()), self._error)
+        kept = tr("{secret}: kept in the keyring of this computer.", secret=secret)
+        said = (translated(kind.note), kept if secret else "")
+        fill(column, note(" ".join(filter(None, said))), self._error)
         if self._is_new and kind.takes_since:
             self._since.setAccessibleName(tr("Only since"))
             column.addLayout(horizontal((self._has_since, 1), (self._since, 3)))
