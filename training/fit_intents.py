@@ -128,7 +128,6 @@ def _draw(one: IntentSet, foreign: Vectors, intents: int, examples: int, seed: i
         one.names[chosen],
         np.arange(len(chosen)),
         len(chosen),
-        looked_at=1,
     )
     asked = order.permutation(asked[~one.is_ambiguous[asked]])[:_IN_SCOPE]
     hidden = order.permutation(np.flatnonzero(new_class[one.classes] < 0))[:_HIDDEN]
