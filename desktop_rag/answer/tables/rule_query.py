@@ -351,9 +351,9 @@ class _Reading:
             )
             is_not = turned is not None or (at is not None and self._is_negated(at))
             place = turned if at is None else at
-            if place is not None and (
-                self.counts or not self.conditions or self._says("much", "sums")
-            ):
+            # Of one row, or of whom a value names, the cell itself is asked for.
+            is_limit = self.counts or not self.conditions or self._says("much", "sums")
+            if place is not None and (is_limit or (is_not and not self._names_a_row())):
                 sql = "({0} = false OR {0} IS NULL)" if is_not else "{} = true"
                 self._limit(column, sql, "no" if is_not else "yes", place)
                 self.named = [(c, n) for c, n in self.named if c is not column]
@@ -410,9 +410,11 @@ class _Reading:
     def _is_of_one_row(self) -> bool:
         """True for "How many stars has the Linde?" where no column has stars."""
         head = next((t for t in self.tokens if t.plain not in self.idle), None)
+        return head in self.unread and (self._names_a_row() or bool(self.named))
+
+    def _names_a_row(self) -> bool:
         limited = {name for name, *_ in self.conditions}
-        is_one = any(c.name in limited and _is_unique(c) for c in self.table.columns)
-        return head in self.unread and (is_one or bool(self.named))
+        return any(column.name in limited and _is_unique(column) for column in self.table.columns)
 
     # --- the query ------------------------------------------------------------------------------
 

@@ -256,13 +256,15 @@ class TableAnswer:
 
     def _ruled(self, question: str, found: Sequence[FoundTable], cancel: Event) -> _Ruled | None:
         """What the best reading of a question by rule gives."""
-        meaning = cache(self._meaning_of)
-        read = [
-            (r, f)
-            for f in found
-            for said in dict.fromkeys((question, self._in_its_words(question, f, meaning)))
-            if (r := read_by_rule(said, f.table, f.source.title))
-        ]
+        read = [(r, f) for f in found if (r := read_by_rule(question, f.table, f.source.title))]
+        if all(each.unread for each, _ in read):
+            meaning = cache(self._meaning_of)
+            told = ((self._in_its_words(question, f, meaning), f) for f in found)
+            read += [
+                (r, f)
+                for said, f in told
+                if said != question and (r := read_by_rule(said, f.table, f.source.title))
+            ]
         best = max(read, key=lambda each: each[0].score, default=None)
         try:
             return self._ran(best[0], [best[1]], cancel) if best else None

@@ -105,6 +105,17 @@ def test_what_is_open_is_not_paid() -> None:
         assert found.conditions == ("Paid = no",)
 
 
+@pytest.mark.parametrize("open_", ["still open", "unpaid", "not paid yet"])
+def test_what_is_open_of_a_name_is_not_paid(open_: str) -> None:
+    rows = [["Bill", "Customer", "Paid"], ["A-1", "Brook Ltd", "yes"], ["A-2", "Brook Ltd", "no"]]
+    table = first_table(written((None, [*rows, ["A-3", "Heath Ltd", "no"]])))
+    found = read_by_rule(f"Which bills of Brook are {open_}?", table, "bills.xlsx")
+    assert found
+    assert set(found.conditions) == {"Customer = Brook Ltd", "Paid = no"}
+    of_one = read_by_rule("Is A-2 unpaid?", table, "bills.xlsx")
+    assert not of_one or "Paid = no" not in of_one.conditions
+
+
 def test_prices_are_not_added_beside_a_number_of_pieces() -> None:
     rows = [["Ware", "Pieces", "Price"], ["tea", "4", "2.5"], ["tea", "9", "3"], ["oil", "1", "8"]]
     table = first_table(written((None, rows)))
