@@ -44,6 +44,7 @@ class Folder:
     validity: int = 7
     next_uid: int = 1
     flags: str = ""
+    is_listed: bool = True
     mails: dict[int, Mail] = field(default_factory=dict[int, Mail])
 
 
@@ -123,7 +124,8 @@ class Handler(LoopbackHandler):
             case _ if not self.is_known:
                 self.say(f"{tag} BAD log in first")
             case "LIST":
-                for name, folder in self.owner.folders.items():
+                listed = ((n, f) for n, f in self.owner.folders.items() if f.is_listed)
+                for name, folder in listed:
                     self.say(f'* LIST ({folder.flags}) "/" "{name}"')
                 self.say(f"{tag} OK done")
             case "EXAMINE":

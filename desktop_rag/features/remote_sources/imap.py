@@ -74,6 +74,12 @@ class Mailbox(Remote):
         yield from (Part(f"{folder.shown}/") for folder in folders)
         for folder in self._wanted(folders):
             yield from self._folder(folder, tokens)
+        # A server in trouble may leave out of its list what it still has.
+        listed = {folder.name for folder in folders}
+        for key, token in tokens.items():
+            name = token.split(" ", 2)[2]
+            if name not in listed and self._session.has(name):
+                yield Part(key, Told.SAME, token=token)
 
     def _wanted(self, folders: Sequence["MailFolder"]) -> Sequence["MailFolder"]:
         if not self._chosen:
@@ -98,8 +104,10 @@ class Mailbox(Remote):
             yield Part(f"{folder.shown}/", problem=refused.reason)
             return
         key = f"{folder.shown}/{state.validity}/"
-        token = f"{state.next_uid}:{state.messages} {self._since}" if state.next_uid else ""
-        if token and tokens.get(key) == token:
+        # Without the next id, as of old servers, the folder is listed in each round.
+        numbers = f"{state.next_uid}:{state.messages}"
+        token = f"{numbers} {self._since} {folder.name}"
+        if state.next_uid and tokens.get(key) == token:
             yield Part(key, Told.SAME, token=token)
             return
         uids = self._session.search(self._since) if state.messages else []

@@ -130,6 +130,16 @@ class MailSession:
             return self._open[1]
         return self._examined(name)
 
+    def has(self, name: str) -> bool:
+        """True when a folder can be opened."""
+        try:
+            self.examine(name)
+        except RemoteRefused as refused:
+            if refused.trouble is not Trouble.FAILED:
+                raise
+            return False
+        return True
+
     def _examined(self, name: str) -> FolderState:
         self._open = None
         [messages, *_] = self._asked(
@@ -186,7 +196,9 @@ class MailSession:
         with self._request(ConnectionLost):
             status, lines = command(client)
             if status != "OK":
-                trouble = Trouble.OFFLINE if verb in ("LIST", "SEARCH") else Trouble.FAILED
+                is_later = any(_LATER.search(str(line)) for line in lines)
+                is_offline = is_later or verb in ("LIST", "SEARCH")
+                trouble = Trouble.OFFLINE if is_offline else Trouble.FAILED
                 raise RemoteRefused(trouble, f"The server refused to read it ({verb}).")
         return lines
 

@@ -101,6 +101,20 @@ def test_a_folder_that_is_deleted_takes_its_messages_along(
     assert subjects(room) == {"INBOX/A"}
 
 
+def test_a_folder_that_is_left_out_of_the_list_keeps_its_messages_while_it_can_be_opened(
+    room: RemoteRoom, mail: ImapServer
+) -> None:
+    mail.put("INBOX", message("A", "A."))
+    mail.put("INBOX/Old", message("B", "B."))
+    room.add_remote(mail.url())
+    room.settle_remote()
+    mail.folders["INBOX/Old"].is_listed = False
+    assert room.again() == ChangeSummary(unchanged=2)
+    mail.put("INBOX/Old", message("C", "C."))
+    mail.folders["INBOX/Old"].is_listed = True
+    assert room.again() == ChangeSummary(added=1, unchanged=2)
+
+
 def test_folders_are_chosen_by_their_names_as_people_read_them(
     room: RemoteRoom, mail: ImapServer
 ) -> None:
