@@ -596,8 +596,8 @@ def _by_passage(sources: Sequence[SourceRef]) -> list[list[SourceRef]]:
 
 def _in_words(source: SourceRef) -> tuple[str, str]:
     """The passage and its quote as shown: the head of a message is translated."""
-    before, quote, _ = source.text.partition(source.quote or source.text)
-    started, ended = (_shown(source, each) for each in (before, before + quote))
+    before = source.text.partition(source.quote)[0] if source.quote else ""
+    started, ended = (_shown(source, each) for each in (before, before + source.quote))
     return _shown(source, source.text), ended[len(started) :] if source.quote else ""
 
 

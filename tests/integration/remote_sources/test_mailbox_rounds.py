@@ -275,7 +275,7 @@ def test_a_message_the_server_always_fails_at_is_told_and_the_rest_goes_on(
 def test_a_server_that_fails_is_offline_and_nothing_is_deleted(
     home: Home, mail: ImapServer, fault: object, verb: str
 ) -> None:
-    room = RemoteRoom(home, PlaceLimits(seconds=0.3), IMAP)
+    room = RemoteRoom(home, PlaceLimits(seconds=2), IMAP)
     room.start()
     mail.put("INBOX", message("A", "A."))
     room.add_remote(mail.url())

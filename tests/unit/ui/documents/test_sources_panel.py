@@ -55,6 +55,11 @@ def test_cited_sources_come_first(panel: SourcesPanel, qtbot: QtBot) -> None:
     assert {"Cited · 1", "Also found · 1", "2 sources"} <= set(texts)
 
 
+def test_a_source_without_a_text_has_a_card(panel: SourcesPanel, qtbot: QtBot) -> None:
+    panel.show_sources([replace(FOUND, n=3, document_id="d3", text="")])
+    qtbot.waitUntil(lambda: set(cards(panel)) == {3})
+
+
 def test_sources_of_one_passage_share_a_card(panel: SourcesPanel, qtbot: QtBot) -> None:
     again = replace(CITED, n=9, quote="Then it burns.")
     panel.show_sources([FOUND, CITED, again, replace(CITED, n=4, is_cited=False, quote="")])
