@@ -171,7 +171,7 @@ class TableAnswer:
         self,
         documents: DocumentStore,
         queries: TableQueries,
-        meaning_of: Callable[[str], Meaning | None] = lambda _: None,
+        meaning_of: Callable[[str], Meaning | None],
     ) -> None:
         """`meaning_of` a question compares its words with those of tables in other languages."""
         self._documents = documents
@@ -288,7 +288,8 @@ class TableAnswer:
         for word in unread:
             near = meaning.nearness(names, [language] * len(names), word)
             if near.max() >= _SAME_WORD:
-                question = question.replace(word, names[int(near.argmax())])
+                same = names[int(near.argmax())]
+                question = re.sub(rf"\b{re.escape(word)}\b", lambda _, s=same: s, question)
         return question
 
     def _ran(self, query: RuleQuery, found: Sequence[FoundTable], cancel: Event) -> _Ruled | None:
